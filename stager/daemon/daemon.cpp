@@ -139,6 +139,16 @@ Status Daemon::open_children(Spawner spawner) {
     remote_statuses_.emplace(*services_);
     metrics_.emplace(*services_, [this] { refresh_counters(); });
     preflight_server_.emplace(*services_);
+    ask_server_.emplace(
+        *services_,
+        AskServer::Hooks{
+            .tell = [this](const StageKey& key) { return registry_->tell(key); },
+            .has_ended = [this](std::uint32_t job_id) { return registry_->has_ended(job_id); },
+            .announce =
+                [this](const StageRequest& request) {
+                    registry_->on_request(request, [](const Answer&) {});
+                },
+        });
     pushes_.emplace(*services_, *registry_);
     return {};
 }
@@ -164,6 +174,10 @@ Status Daemon::open_listeners() {
              [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
                  registry_->on_setup(setup, std::move(link));
              },
+         .on_ask =
+             [this](const AskMessage& message, std::unique_ptr<DrivenLink> link) {
+                 ask_server_->on_ask(message, std::move(link));
+             },
          .on_examine =
              [this](const ExamineMessage& message, std::unique_ptr<DrivenLink> link) {
                  preflight_server_->on_examine(message, std::move(link));
@@ -176,7 +190,6 @@ Status Daemon::open_listeners() {
              [this](const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
                  cache_server_->on_fetch(message, std::move(link));
              },
-         .tell = [this](const StageKey& key) { return registry_->tell(key); },
          .report =
              [this](const ReportQuestion& question) {
                  return report_for(

@@ -3,6 +3,7 @@
 // The members are destroyed in the reverse order of their construction.
 #pragma once
 
+#include "stager/daemon/ask_server.h"
 #include "stager/daemon/base/munge_driver.h"
 #include "stager/daemon/base/services.h"
 #include "stager/daemon/cache/cache_server.h"
@@ -89,6 +90,7 @@ class Daemon {
     std::optional<RemoteStatuses> remote_statuses_;
     std::optional<MetricsFile> metrics_;
     std::optional<PreflightServer> preflight_server_;
+    std::optional<AskServer> ask_server_;
     std::optional<Pushes> pushes_;
     std::unique_ptr<Incoming> incoming_;
     std::unique_ptr<ControlServer> control_;

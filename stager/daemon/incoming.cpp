@@ -18,6 +18,7 @@ constexpr Duration kSetupMax = std::chrono::seconds{5};
 
 bool is_first_word(const TreeMessage& message) {
     return std::holds_alternative<SetupMessage>(message) ||
+           std::holds_alternative<AskMessage>(message) ||
            std::holds_alternative<ExamineMessage>(message) ||
            std::holds_alternative<LeaseMessage>(message) ||
            std::holds_alternative<FetchMessage>(message);
@@ -100,11 +101,6 @@ void Incoming::on_change(const DrivenLink* link) {
 
 void Incoming::on_frame(std::list<PendingConnection>::iterator pending, Bytes frame) {
     auto message = decode_tree_message(frame);
-    if (const auto* ask = message ? std::get_if<AskMessage>(&*message) : nullptr) {
-        pending->link->send(encode(handlers_.tell(ask->key)));
-        pending->link->finish();
-        return;
-    }
     if (const auto* question = message ? std::get_if<ReportQuestion>(&*message) : nullptr) {
         pending->link->send(encode(ReportMessage{handlers_.report(*question)}));
         pending->link->finish();
@@ -130,6 +126,8 @@ void Incoming::on_frame(std::list<PendingConnection>::iterator pending, Bytes fr
 void Incoming::hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink> link) {
     if (const auto* setup = std::get_if<SetupMessage>(&message)) {
         handlers_.on_setup(*setup, std::move(link));
+    } else if (const auto* ask = std::get_if<AskMessage>(&message)) {
+        handlers_.on_ask(*ask, std::move(link));
     } else if (const auto* examine = std::get_if<ExamineMessage>(&message)) {
         handlers_.on_examine(*examine, std::move(link));
     } else if (const auto* lease = std::get_if<LeaseMessage>(&message)) {

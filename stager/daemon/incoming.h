@@ -24,11 +24,10 @@ class Incoming {
     struct Handlers {
         /// Takes the link, or closes it.
         std::function<void(SetupMessage, std::unique_ptr<DrivenLink>)> on_setup;
+        std::function<void(AskMessage, std::unique_ptr<DrivenLink>)> on_ask;
         std::function<void(ExamineMessage, std::unique_ptr<DrivenLink>)> on_examine;
         std::function<void(LeaseMessage, std::unique_ptr<DrivenLink>)> on_lease;
         std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
-        /// What a node that waits for its SETUP may know about that stage.
-        std::function<TellMessage(const StageKey& key)> tell;
         /// What that user may know, as JSON.
         std::function<std::string(const ReportQuestion& question)> report;
     };

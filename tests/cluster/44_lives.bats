@@ -71,6 +71,7 @@ second_life_without() {
   [ "$(grep -c '^same$' "$WORK/life-$JOB")" = 3 ] || { cat "$WORK/life-$JOB"; false; }
 }
 
+@test "a requeued job of three nodes has its files where the first runs no prolog" { second_life_without n0; }
 @test "a requeued job of three nodes has its files where the second runs no prolog" { second_life_without n1; }
 @test "a requeued job of three nodes has its files where the last runs no prolog" { second_life_without n2; }
 @test "a requeued job of three nodes has its files where none runs a prolog" { second_life_without n0 n1 n2; }

@@ -3,6 +3,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/stage/requeued_request.h"
 #include "stager/slurm/host_list.h"
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
@@ -59,7 +60,7 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
     plan.session = random_value<std::array<std::byte, 16>>();
     plan.group_key = random_value<std::array<std::byte, 32>>();
     plan.digest = digest_of(request);
-    if (request.key.step_id == kWholeJob && request.key.restart > 0 && fits(request)) {
+    if (may_lack_prolog(request.key) && fits(request)) {
         plan.request = request;
     }
     plan.width = static_cast<std::uint16_t>(config.tree_width);

@@ -15,8 +15,6 @@
 namespace stage {
 namespace {
 
-/// For sending the last message of a refused link.
-constexpr Duration kLastWordMax = std::chrono::seconds{5};
 constexpr const char* kTooManyHeld =
     "too many stages are held that no plugin has announced here; is stagecast.so in "
     "plugstack.conf there, and can it be loaded?";
@@ -179,6 +177,12 @@ void Registry::on_end(const EndRequest& request, Answer answer) {
         }
     }
     unclaimed_.remove_job(request.job_id, request.step_id);
+    if (request.step_id == kWholeJob) {
+        ended_.push_back(request.job_id);
+        if (ended_.size() > kRememberedEnds) {
+            ended_.pop_front();
+        }
+    }
     endings_.begin(
         request.job_id, request.step_id, [call = std::move(answer)] { call(Ack{}); });
 }
@@ -234,11 +238,9 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
 void Registry::refuse(const SetupMessage& setup,
                       std::string sentence,
                       std::unique_ptr<DrivenLink> link) {
-    link->set_on_change([] {});
-    link->send(encode(FailedMessage{{{setup.to, Blame::node, std::move(sentence)}}}));
-    link->finish();
-    services_.loop.after(kLastWordMax,
-                         [left = std::shared_ptr<DrivenLink>{std::move(link)}] {});
+    send_last(services_.loop,
+              std::move(link),
+              encode(FailedMessage{{{setup.to, Blame::node, std::move(sentence)}}}));
 }
 
 /// Until slurmd has given this node's name, learns it from the parent's SETUP, so that the
@@ -353,6 +355,10 @@ bool Registry::has_process(std::uint32_t job_id, std::uint32_t step_id) const {
         return one.first.job_id == job_id && covers(step_id, one.first.step_id) &&
                one.second->has_process();
     });
+}
+
+bool Registry::has_ended(std::uint32_t job_id) const {
+    return std::find(ended_.begin(), ended_.end(), job_id) != ended_.end();
 }
 
 bool Registry::is_here(std::uint32_t job_id) const {

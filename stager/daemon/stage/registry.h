@@ -12,6 +12,7 @@
 #include "stager/daemon/jobs/unclaimed_verdicts.h"
 #include "stager/daemon/stage/stage.h"
 
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -22,6 +23,8 @@ namespace stage {
 /// Stages that other daemons have set up and no plugin has announced. Jobs with the same first
 /// node share what other first nodes leave; one more is refused.
 inline constexpr std::size_t kMaxHeld = 256;
+/// Jobs whose end is remembered: more than end here while slurmd remembers one (two minutes).
+inline constexpr std::size_t kRememberedEnds = 1024;
 
 class Registry {
   public:
@@ -43,6 +46,8 @@ class Registry {
     /// The answer to another node that waits for this one's SETUP: whether the plugin here has
     /// sent STAGE, and whether the stage is queued.
     [[nodiscard]] TellMessage tell(const StageKey& key) const;
+    /// The plugin has sent END of this job, or of an earlier life of it, not long ago.
+    [[nodiscard]] bool has_ended(std::uint32_t job_id) const;
 
     /// Starts to look for what an earlier daemon left behind.
     void sweep() { sweep_.begin(); }
@@ -79,7 +84,8 @@ class Registry {
     Sweep sweep_;
     std::map<StageKey, std::unique_ptr<Stage>> stages_;
     UnclaimedVerdicts unclaimed_;
-    std::list<SlurmAsker> askers_;  ///< About jobs that a step has announced.
+    std::list<SlurmAsker> askers_;     ///< About jobs that a step has announced.
+    std::deque<std::uint32_t> ended_;  ///< Jobs; the last one has ended last.
     OnEmpty on_empty_;
 };
 

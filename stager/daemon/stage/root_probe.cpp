@@ -1,7 +1,6 @@
 #include "stager/daemon/stage/root_probe.h"
 
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/tree/tree_message.h"
 #include "stager/link/credentials.h"
 #include "stager/link/link.h"
 
@@ -17,32 +16,34 @@ RootProbe::RootProbe(Services& services)
                                                     }} {
 }
 
-void RootProbe::ask(const StageKey& key, const std::string& node, OnAnswer on_answer) {
+void RootProbe::ask(const AskMessage& question, const std::string& node, OnAnswer on_answer) {
     const auto known = services_.addresses.find(node);
     if (known != services_.addresses.end()) {
-        ask(key, SlurmNode{.name = node, .address = known->second}, std::move(on_answer));
+        ask(question, SlurmNode{.name = node, .address = known->second}, std::move(on_answer));
         return;
     }
+    question_ = question;
     on_answer_ = std::move(on_answer);
     asker_.ask(ResolveQuestion{node},
-               [this, key](const Result<SlurmAnswer>& answer) { on_resolved(key, answer); });
+               [this](const Result<SlurmAnswer>& answer) { on_resolved(answer); });
 }
 
-void RootProbe::on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer) {
+void RootProbe::on_resolved(const Result<SlurmAnswer>& answer) {
     const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
     if (nodes == nullptr || nodes->size() != 1) {
         finish(Said::nothing, answer ? "it has no address" : answer.error().sentence());
         return;
     }
-    connect(key, nodes->front());
+    connect(nodes->front());
 }
 
-void RootProbe::ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer) {
+void RootProbe::ask(const AskMessage& question, const SlurmNode& node, OnAnswer on_answer) {
+    question_ = question;
     on_answer_ = std::move(on_answer);
-    connect(key, node);
+    connect(node);
 }
 
-void RootProbe::connect(const StageKey& key, const SlurmNode& node) {
+void RootProbe::connect(const SlurmNode& node) {
     const auto address = Address::parse(node.address, services_.config.port);
     if (!address) {
         finish(Said::nothing, address.error().sentence());
@@ -53,8 +54,9 @@ void RootProbe::connect(const StageKey& key, const SlurmNode& node) {
         services_.loop,
         Link::connect(services_.links, services_.credentials, node.name, *address, now),
         [this] { on_change(); });
-    link_->send(encode(AskMessage{key}));
-    alarm_.set(now + 2 * services_.config.connect_timeout);
+    link_->send(encode(question_));
+    const Duration for_slurm = question_.request ? kSlurmAnswerMax : Duration{};
+    alarm_.set(now + 2 * services_.config.connect_timeout + for_slurm);
 }
 
 void RootProbe::on_change() {

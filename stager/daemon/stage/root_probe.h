@@ -9,6 +9,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/tree_message.h"
 
 #include <functional>
 #include <memory>
@@ -29,13 +30,13 @@ class RootProbe {
     ~RootProbe() = default;
 
     /// Asks the daemon of `node`. `on_answer` is called once, later; it may destroy the object.
-    void ask(const StageKey& key, const std::string& node, OnAnswer on_answer);
+    void ask(const AskMessage& question, const std::string& node, OnAnswer on_answer);
     /// The same, if the address is known.
-    void ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer);
+    void ask(const AskMessage& question, const SlurmNode& node, OnAnswer on_answer);
 
   private:
-    void on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer);
-    void connect(const StageKey& key, const SlurmNode& node);
+    void on_resolved(const Result<SlurmAnswer>& answer);
+    void connect(const SlurmNode& node);
     void on_change();
     void finish(Said said, const std::string& why);
 
@@ -43,6 +44,7 @@ class RootProbe {
     SlurmAsker asker_;
     std::unique_ptr<DrivenLink> link_;
     Alarm alarm_;
+    AskMessage question_;
     OnAnswer on_answer_;
 };
 

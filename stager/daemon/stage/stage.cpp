@@ -5,7 +5,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/job_directory.h"
 #include "stager/daemon/jobs/outside.h"
-#include "stager/daemon/stage/plan_request.h"
+#include "stager/daemon/stage/requeued_request.h"
 #include "stager/daemon/tree/outcome.h"
 #include "stager/slurm/host_list.h"
 #include "stager/spec/amount.h"
@@ -386,14 +386,24 @@ void Stage::take(setup_wait::WaitUntil& step) {
     wait_alarm_.set(step.until);
 }
 
+/// Slurm may have left out the first node's prolog (requeued_request.h).
+AskMessage Stage::question() const {
+    AskMessage question{key_};
+    if (may_lack_prolog(key_) && fits(*request_)) {
+        question.request = *request_;
+    }
+    return question;
+}
+
 void Stage::take(setup_wait::AskFirstNode& step) {
     wait_alarm_.set(step.until);
-    probe_.ask(
-        key_, setup_wait_->first_node(), [this](RootProbe::Said said, const std::string& why) {
-            if (state_ == StageState::announced) {
-                take_step(setup_wait_->on_answer(setup_times(), said, why));
-            }
-        });
+    probe_.ask(question(),
+               setup_wait_->first_node(),
+               [this](RootProbe::Said said, const std::string& why) {
+                   if (state_ == StageState::announced) {
+                       take_step(setup_wait_->on_answer(setup_times(), said, why));
+                   }
+               });
 }
 
 /// The first node would run the job as if nothing were wrong: it has no plugin to stop it.
@@ -514,7 +524,7 @@ void Stage::on_late() {
     } else if (state_ == StageState::announced && setup_wait_) {
         const bool is_known = services_.addresses.contains(setup_wait_->first_node());
         take_step(setup_wait_->on_late(setup_times(), is_known));
-    } else if (state_ == StageState::held && has_request_of(group_->plan(), key_) &&
+    } else if (state_ == StageState::held && is_request_of(group_->plan().request, key_) &&
                !std::exchange(has_asked_job_, true)) {
         ask_job();
     } else if (state_ == StageState::held) {
@@ -531,7 +541,7 @@ void Stage::on_late() {
     }
 }
 
-/// Slurm may have left out this node's prolog (plan_request.h).
+/// Slurm may have left out this node's prolog (requeued_request.h).
 void Stage::ask_job() {
     wait_alarm_.set(services_.loop.now() + kSlurmAnswerMax);
     asker_.ask(JobStateQuestion{key_.job_id}, [this](const Result<SlurmAnswer>& answer) {
@@ -542,7 +552,9 @@ void Stage::ask_job() {
 }
 
 void Stage::on_job(const Result<SlurmAnswer>& answer) {
-    const auto request = confirmed_request(group_->plan(), name_of_self(), answer);
+    const StagePlan& plan = group_->plan();
+    const auto request =
+        confirmed_request(*plan.request, plan.nodes.front().name, name_of_self(), answer);
     if (!request) {
         on_late();
         return;

@@ -145,6 +145,7 @@ class Stage final : private NodeRunOwner {
     void fail(Blame blame, std::string sentence);
     void stop_all(Blame blame, const std::string& sentence);
     void on_late();
+    [[nodiscard]] AskMessage question() const;
     void ask_job();
     void on_job(const Result<SlurmAnswer>& answer);
     void on_others_late();

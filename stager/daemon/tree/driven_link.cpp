@@ -104,4 +104,12 @@ void DrivenLink::refresh() {
     alarm_.set(link_->deadline());
 }
 
+void send_last(Loop& loop, std::unique_ptr<DrivenLink> link, Bytes frame) {
+    constexpr Duration kLastWordMax = std::chrono::seconds{5};
+    link->set_on_change([] {});
+    link->send(frame);
+    link->finish();
+    loop.after(kLastWordMax, [left = std::shared_ptr<DrivenLink>{std::move(link)}] {});
+}
+
 }  // namespace stage

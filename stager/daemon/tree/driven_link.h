@@ -48,4 +48,7 @@ class DrivenLink {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
+/// Sends `frame` and closes the link, which is kept for as long as that may take.
+void send_last(Loop& loop, std::unique_ptr<DrivenLink> link, Bytes frame);
+
 }  // namespace stage

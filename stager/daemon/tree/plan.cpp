@@ -18,20 +18,6 @@ void take_array(ByteReader& reader, std::array<std::byte, Size>& array) {
     std::copy(bytes.begin(), bytes.end(), array.begin());
 }
 
-std::optional<StageRequest> take_request(ByteReader& reader) {
-    const Bytes bytes = reader.blob(kMaxMessageBytes);
-    if (bytes.empty()) {
-        return std::nullopt;
-    }
-    auto request = decode_request(bytes);
-    auto* const staging = request ? std::get_if<StageRequest>(&*request) : nullptr;
-    if (staging == nullptr) {
-        reader.fail();
-        return std::nullopt;
-    }
-    return std::move(*staging);
-}
-
 }  // namespace
 
 StagePlan::~StagePlan() {
@@ -49,7 +35,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.u32(plan.array_job_id).u32(plan.array_task_id);
     writer.u8(plan.cards_follow ? 1 : 0);
     writer.text(plan.push_specs).raw(plan.push_token).u8(plan.is_root_spared ? 1 : 0);
-    writer.blob(plan.request ? encode(Request{*plan.request}) : std::vector<std::byte>{});
+    put_request(writer, plan.request);
     writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
     for (const StagePlan::Node& node : plan.nodes) {
         writer.text(node.name).text(node.address);
@@ -92,6 +78,24 @@ Result<StagePlan> decode_plan(Bytes bytes) {
         return Error{Blame::node, "a malformed plan from another node's stagecastd"};
     }
     return plan;
+}
+
+void put_request(ByteWriter& writer, const std::optional<StageRequest>& request) {
+    writer.blob(request ? encode(Request{*request}) : std::vector<std::byte>{});
+}
+
+std::optional<StageRequest> take_request(ByteReader& reader) {
+    const Bytes bytes = reader.blob(kMaxMessageBytes);
+    if (bytes.empty()) {
+        return std::nullopt;
+    }
+    auto request = decode_request(bytes);
+    auto* const staging = request ? std::get_if<StageRequest>(&*request) : nullptr;
+    if (staging == nullptr) {
+        reader.fail();
+        return std::nullopt;
+    }
+    return std::move(*staging);
 }
 
 std::array<std::byte, 32> digest_of(const StageRequest& request) {

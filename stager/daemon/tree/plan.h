@@ -51,7 +51,7 @@ struct StagePlan {
     PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push only sends, and keeps no copy.
     /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
-    /// prolog (plan_request.h).
+    /// prolog (requeued_request.h).
     std::optional<StageRequest> request;
     std::vector<Node> nodes;  ///< By rank.
 
@@ -68,6 +68,10 @@ struct StagePlan {
 [[nodiscard]] std::vector<std::byte> encode(const StagePlan& plan);
 /// Fails (Blame::node) unless `bytes` are exactly one plan.
 [[nodiscard]] Result<StagePlan> decode_plan(Bytes bytes);
+
+/// A request that a message may have. take: `reader` fails unless it is of a stage.
+void put_request(ByteWriter& writer, const std::optional<StageRequest>& request);
+[[nodiscard]] std::optional<StageRequest> take_request(ByteReader& reader);
 
 /// SHA-256 of what root and node must agree on: specs, node list, owner.
 [[nodiscard]] std::array<std::byte, 32> digest_of(const StageRequest& request);

@@ -1,6 +1,7 @@
 #include "stager/daemon/tree/tree_message.h"
 
 #include "stager/control/fields.h"
+#include "stager/daemon/tree/plan.h"
 #include "stager/messages/worker_setup.h"
 #include "stager/slurm/host_list.h"
 
@@ -95,6 +96,7 @@ void put(ByteWriter& writer, const PortsMessage& message) {
 
 void put(ByteWriter& writer, const AskMessage& message) {
     put_key(writer, message.key);
+    put_request(writer, message.request);
 }
 
 void put(ByteWriter& writer, const TellMessage& message) {
@@ -151,6 +153,12 @@ void put(ByteWriter& /*writer*/, const TakeMessage& /*message*/) {
 
 std::vector<std::byte> owned(Bytes bytes) {
     return {bytes.begin(), bytes.end()};
+}
+
+AskMessage take_ask(ByteReader& reader) {
+    AskMessage message{take_key(reader)};
+    message.request = take_request(reader);
+    return message;
 }
 
 SetupMessage take_setup(ByteReader& reader) {
@@ -306,7 +314,7 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
         case Type::pulse:
             return take_pulse(reader);
         case Type::ask:
-            return AskMessage{take_key(reader)};
+            return take_ask(reader);
         case Type::tell:
             return TellMessage{TellWord{std::min<std::uint8_t>(reader.u8(), 2)}};
         case Type::direct:

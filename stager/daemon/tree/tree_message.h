@@ -136,6 +136,8 @@ inline constexpr std::size_t kTakenPortsMax = 1024;
 /// Asks whether the receiver's plugin has announced this stage.
 struct AskMessage {
     StageKey key;
+    /// Of a requeued job: the request of the sender's plugin (requeued_request.h).
+    std::optional<StageRequest> request{};
 
     bool operator==(const AskMessage&) const = default;
 };

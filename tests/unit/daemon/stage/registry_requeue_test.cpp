@@ -51,6 +51,47 @@ TEST_CASE("a requeued job that no prolog announces is staged by the plan, as slu
     }
 }
 
+TEST_CASE("the job's first node stages a requeued job by the request of a node that waits") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world{{[](int) { return 0; }, answer_for_slurm}};
+    world.world.config.tree_width = 16;
+    world.registry.on_request(EndRequest{.job_id = kKey.job_id}, [](const auto&) {});
+    AskMessage question{kRequeued, RegistryWorld::announcement()};
+    question.request->key = kRequeued;
+    question.request->node_name = "n0";
+    SECTION("slurmctld says the same") {
+        world.question(question);
+        CHECK(world.next<TellMessage>().word == TellWord::queued);
+        CHECK(world.registry.tell(kRequeued).word != TellWord::unannounced);
+    }
+    SECTION("another user, whatever the other node says, has nothing staged here") {
+        question.request->uid = 0;
+        world.question(question);
+        CHECK(world.next<TellMessage>().word == TellWord::unannounced);
+        CHECK(world.registry.find(kRequeued) == nullptr);
+    }
+    SECTION("a request of another stage is none") {
+        question.request->key.job_id = 8;
+        world.question(question);
+        CHECK(world.next<TellMessage>().word == TellWord::unannounced);
+    }
+}
+
+// Nothing here would keep its script from running without its files.
+TEST_CASE("a requeued job is not staged by another's request where it has not run before") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world{{[](int) { return 0; }, answer_for_slurm}};
+    AskMessage question{kRequeued, RegistryWorld::announcement()};
+    question.request->key = kRequeued;
+    world.question(question);
+    CHECK(world.next<TellMessage>().word == TellWord::unannounced);
+    CHECK(world.registry.find(kRequeued) == nullptr);
+}
+
 TEST_CASE("a job that a step announces is of the life that slurmctld tells") {
     if (!is_root()) {
         return;

@@ -1,6 +1,7 @@
 // One node's stages, and over a link the daemon of their first node, played by a test.
 #pragma once
 
+#include "stager/daemon/ask_server.h"
 #include "stager/daemon/stage/registry.h"
 #include "stager/daemon/tree/plan.h"
 #include "stager/link/listener.h"
@@ -40,6 +41,14 @@ class RegistryWorld {
     RegistryWorld& operator=(const RegistryWorld&) = delete;
     ~RegistryWorld() { world.loop().forget(listener_->fd()); }
 
+    /// Node n0, as if this node were the job's first, connects and says ASK.
+    void question(const AskMessage& message) {
+        auto link = Link::connect(
+            parent_policy_, world.munge, "n1", loopback(listener_->port()), world.loop().now());
+        REQUIRE(link->send(encode(message)));
+        parent_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
+        parent_->set_on_change([this] { listen(); });
+    }
     /// The first node connects and says SETUP, with `more` right behind it.
     void set_up(const std::vector<TreeMessage>& more = {}) { set_up(encode(plan_), more); }
     void set_up(std::vector<std::byte> plan, const std::vector<TreeMessage>& more) {
@@ -152,6 +161,8 @@ class RegistryWorld {
                     frame ? decode_tree_message(*frame) : Result<TreeMessage>{PulseMessage{}};
                 if (const auto* setup = std::get_if<SetupMessage>(&*message)) {
                     registry.on_setup(*setup, std::move(guest_));
+                } else if (const auto* question = std::get_if<AskMessage>(&*message)) {
+                    ask_server_.on_ask(*question, std::move(guest_));
                 }
             });
         }
@@ -164,6 +175,14 @@ class RegistryWorld {
         }
     }
 
+    AskServer ask_server_{
+        *world.services,
+        {.tell = [this](const StageKey& key) { return registry.tell(key); },
+         .has_ended = [this](std::uint32_t job_id) { return registry.has_ended(job_id); },
+         .announce =
+             [this](const StageRequest& request) {
+                 registry.on_request(request, [](const auto&) {});
+             }}};
     StageKey key_ = kKey;
     LinkPolicy parent_policy_;
     StagePlan plan_;

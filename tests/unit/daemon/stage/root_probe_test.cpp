@@ -17,7 +17,7 @@ TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
         CAPTURE(is_gone);
         auto inquiry = std::make_unique<RootProbe>(*world.services);
         int answers = 0;
-        inquiry->ask({.job_id = 7, .step_id = 0},
+        inquiry->ask(AskMessage{{.job_id = 7, .step_id = 0}},
                      SlurmNode{.name = "n3", .address = "127.0.0.1"},
                      [&](RootProbe::Said said, const std::string&) {
                          CHECK(said == RootProbe::Said::announced);
@@ -47,7 +47,7 @@ TEST_CASE("a node whose address is known is asked without Slurm") {
         }
         RootProbe inquiry{*world.services};
         std::optional<RootProbe::Said> answer;
-        inquiry.ask({.job_id = 7, .step_id = 0},
+        inquiry.ask(AskMessage{{.job_id = 7, .step_id = 0}},
                     std::string{"n3"},
                     [&](RootProbe::Said said, const std::string&) { answer = said; });
         world.run_until([&] { return answer.has_value(); });

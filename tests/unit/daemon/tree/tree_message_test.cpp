@@ -17,6 +17,16 @@ std::vector<std::byte> some_bytes(std::size_t count) {
     return bytes;
 }
 
+StageRequest some_request() {
+    return {.key = {7, kWholeJob, 1},
+            .uid = 2001,
+            .gid = 2002,
+            .node_name = "n0",
+            .node_list = "n[0-1]",
+            .work_dir = "/home/alice",
+            .specs = "1;wd,/a/b,"};
+}
+
 std::vector<TreeMessage> every_kind() {
     return {
         SetupMessage{.key = {7, kWholeJob, 2},
@@ -33,6 +43,7 @@ std::vector<TreeMessage> every_kind() {
         SettledMessage{},
         PulseMessage{{.done = 3, .bytes_least = 1U << 20U, .slowest = Rank{2}}},
         AskMessage{{7, 0, 1}},
+        AskMessage{{7, kWholeJob, 1}, some_request()},
         TellMessage{TellWord::announced},
         TellMessage{TellWord::queued},
         DirectMessage{},
@@ -69,13 +80,7 @@ StagePlan some_plan() {
     plan.is_root_spared = true;
     plan.policies = {
         .rate_control = RateControl::acker, .readiness = ReadyWait::none, .flows = 2};
-    plan.request = StageRequest{.key = {7, kWholeJob, 1},
-                                .uid = 2001,
-                                .gid = 2002,
-                                .node_name = "n0",
-                                .node_list = "n[0-1]",
-                                .work_dir = "/home/alice",
-                                .specs = "1;wd,/a/b,"};
+    plan.request = some_request();
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;
 }

@@ -1,5 +1,5 @@
-// Does a node believe the root's request only as far as slurmctld says the same?
-#include "stager/daemon/stage/plan_request.h"
+// Does a node believe another's request only as far as slurmctld says the same?
+#include "stager/daemon/stage/requeued_request.h"
 
 #include <catch2/catch.hpp>
 
@@ -9,15 +9,13 @@ namespace {
 
 constexpr StageKey kKey{.job_id = 42, .step_id = kWholeJob, .restart = 2};
 
-StagePlan plan_of_requeued() {
-    StagePlan plan;
+StageRequest request_of_requeued() {
     StageRequest request;
     request.key = kKey;
     request.uid = 2001;
     request.gid = 2002;
     request.node_name = "n0";
-    plan.request = request;
-    return plan;
+    return request;
 }
 
 SlurmJob job_in_slurm() {
@@ -31,22 +29,22 @@ SlurmJob job_in_slurm() {
 }
 
 bool is_confirmed(const SlurmJob& job, const std::string& node = "n1") {
-    return confirmed_request(plan_of_requeued(), node, SlurmAnswer{job}).has_value();
+    return confirmed_request(request_of_requeued(), "n0", node, SlurmAnswer{job}).has_value();
 }
 
 }  // namespace
 
-TEST_CASE("a plan has a request of the stage that it names, and of no other") {
-    CHECK(has_request_of(plan_of_requeued(), kKey));
+TEST_CASE("a request is of the stage that it names, and of no other") {
+    CHECK(is_request_of(request_of_requeued(), kKey));
     StageKey other = kKey;
     other.restart = 1;
-    CHECK_FALSE(has_request_of(plan_of_requeued(), other));
-    CHECK_FALSE(has_request_of(StagePlan{}, kKey));
+    CHECK_FALSE(is_request_of(request_of_requeued(), other));
+    CHECK_FALSE(is_request_of(std::nullopt, kKey));
 }
 
 TEST_CASE("a confirmed request is announced in this node's name") {
     const auto request =
-        confirmed_request(plan_of_requeued(), "n1", SlurmAnswer{job_in_slurm()});
+        confirmed_request(request_of_requeued(), "n0", "n1", SlurmAnswer{job_in_slurm()});
     REQUIRE(request);
     CHECK(request->node_name == "n1");
     CHECK(request->key == kKey);
@@ -70,10 +68,13 @@ TEST_CASE("another life, owner or node, a job that has ended, or no answer confi
     SECTION("other nodes") {
         job.node_list = "n[2-3]";
     }
+    SECTION("nodes without the sender") {
+        job.node_list = "n[1-3]";
+    }
     SECTION("it has ended") {
         job.state = SlurmJobState::ended;
     }
     CHECK_FALSE(is_confirmed(job));
     CHECK_FALSE(confirmed_request(
-        plan_of_requeued(), "n1", Result<SlurmAnswer>{Error{Blame::node, "silent"}}));
+        request_of_requeued(), "n0", "n1", Result<SlurmAnswer>{Error{Blame::node, "silent"}}));
 }
