@@ -1,10 +1,21 @@
 #include "transport/core/source/sender.h"
 
 #include "transport/base/invariant.h"
+#include "transport/core/base/repeater.h"
 #include "transport/core/base/timeouts.h"
+#include "transport/core/feedback/member_watch.h"
+#include "transport/core/feedback/report_board.h"
 #include "transport/core/feedback/reporter.h"
+#include "transport/core/membership/away_members.h"
+#include "transport/core/membership/member_ending.h"
+#include "transport/core/membership/readiness.h"
+#include "transport/core/rate/rate_control.h"
+#include "transport/core/sending/disk_watch.h"
 #include "transport/core/sending/train.h"
-#include "transport/core/source/sender_parts.h"
+#include "transport/core/source/keep_alive.h"
+#include "transport/core/source/source_blocks.h"
+#include "transport/core/source/source_ending.h"
+#include "transport/core/source/source_repairs.h"
 
 #include <algorithm>
 #include <utility>
@@ -49,29 +60,103 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 
 }  // namespace
 
+struct Sender::Parts {
+    Parts(const CoreConfig& given, const ObjectShape& shape, const Limits& limits_);
+
+    // Received packets and completed operations.
+    void on_datagram(Instant now, const Datagram& datagram);
+    void on_packet(Instant now, const Datagram& datagram);
+    void on_ready(Instant now, const Datagram& datagram, const wire::Ready& ready);
+    void on_request(Instant now, Rank from, const wire::Request& request);
+    void on_report(Instant now, Rank from, const wire::Report& report);
+    void on_done(Rank from, const wire::Done& done);
+    void on_left(Instant now, Rank from, const wire::Left& left);
+    void on_completion(Instant now, const Completion& done);
+    void on_loaded(const Completion& done);
+    void on_finished(Instant now, const Completion& done);
+
+    // What becomes due.
+    void work(Instant now);
+    void start(Instant now);
+    void work_on_readiness(Instant now);
+    void work_on_object(Instant now);
+    void keep_alive(Instant now);
+    void watch_members(Instant now);
+    void watch_own_disk(Instant now);
+    void decide(Instant now);
+    [[nodiscard]] std::optional<Instant> next() const;
+
+    // What is sent and read.
+    void fill(Instant now, SendBatch& batch);
+    void fill_data(Instant now, SendBatch& batch);
+    void take(Instant now, OperationBatch& batch);
+    void skip_complete_members();
+    void update_listeners(Instant now);
+    void tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo);
+    void send_to_late(Instant now);
+
+    /// True once the OFFERs are over or data is sent: from then on members take silence for a
+    /// failure.
+    [[nodiscard]] bool must_speak() const {
+        return readiness.may_begin() || readiness.is_complete();
+    }
+    [[nodiscard]] Instant speaks_at() const;
+    [[nodiscard]] bool may_load() const;
+    /// The rate search may wait for reports first. Once the pass is over the search has no
+    /// influence, and repairs are few.
+    [[nodiscard]] bool may_send() const { return pass().is_over() || pace.may_send(); }
+    [[nodiscard]] Duration disk_patience() const {
+        return is_finishing ? finish_patience(config, limits.ending)
+                            : config.stall_timeout * limits.ending.finish_patience;
+    }
+    [[nodiscard]] bool is_over() const {
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+    }
+    [[nodiscard]] FirstPass& pass() { return blocks.pass(); }
+    [[nodiscard]] const FirstPass& pass() const { return blocks.pass(); }
+
+    CoreConfig config;
+    Limits limits;
+    ObjectShape shape;
+    bool is_offered_whole;  ///< The object is so small that it travels with its OFFERs.
+    Outcome outcome;
+    Numbering numbers;
+    ControlQueue control;
+    Pacer pacer;
+    SourceBlocks blocks;
+    SourceRepairs repairs;
+    Readiness readiness;
+    ReportBoard board;
+    RateControl pace;
+    AwayMembers away;
+    MemberWatch watch;
+    SourceEnding ending;
+    Repeater end;  ///< Repeats END.
+    KeepAlive alive;
+    OperationQueue operations;
+    std::uint64_t next_ticket = 1;
+    DiskWatch disk_watch;
+    bool is_started = false;
+    bool are_holders_spared = false;
+    bool is_finishing = false;
+};
+
 Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const Limits& limits_)
     : config{first_config(with_default_timeouts(given), shape_, limits_)},
       limits{limits_},
       shape{shape_},
       is_offered_whole{goes_with_offers(config, shape, limits.parity)},
-      cut{config.chunk_bytes},
       control{limits.outbox_max},
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
-      residence{config.resident_blocks},
-      descriptors{shape.blocks, shape.blocks},
-      pass{config, shape, limits, descriptors, residence},
-      server{limits, config.chunk_bytes, *this, residence},
+      blocks{config, shape, limits},
+      repairs{config, limits, blocks.chunks_max(), blocks, blocks.pool()},
       readiness{config, shape, limits},
       board{config, limits.feedback},
       pace{config, limits},
-      shared_loss{limits.feedback,
-                  representatives_of(config, limits.feedback.representatives),
-                  cut.chunks_max()},
       away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
       watch{config, limits.ending, shape.blocks},
-      verdict{config.members},
-      release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}},
-      confirmed{config.members} {
+      ending{config, limits.ending},
+      alive{limits.ending.alive_first, alive_every(config)} {
     invariant(config.own == config.source && config.own.value() < config.members &&
                   shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
                   config.resident_blocks >= 2,
@@ -79,39 +164,206 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
     outcome.chunk_bytes = config.chunk_bytes;
 }
 
+// ---- received packets and completed operations
+
+void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
+    if (datagram.header.is_data()) {
+        Operation drop;
+        drop.ticket = datagram.lease;
+        operations.push_back(drop);
+    } else if (is_over()) {
+        ending.on_late(datagram, control);
+    } else {
+        watch.on_heard(now, datagram.header.rank);
+        on_packet(now, datagram);
+    }
+}
+
+void Sender::Parts::on_packet(Instant now, const Datagram& datagram) {
+    using wire::PacketType;
+    const Rank from = datagram.header.rank;
+    switch (datagram.header.type) {
+        case PacketType::ready:
+            if (const auto body = wire::read_ready(datagram.body)) {
+                on_ready(now, datagram, *body);
+            }
+            return;
+        case PacketType::request:
+            if (const auto body = wire::read_request(datagram.body)) {
+                on_request(now, from, *body);
+            }
+            return;
+        case PacketType::report:
+            if (const auto body = wire::read_report(datagram.body)) {
+                on_report(now, from, *body);
+            }
+            return;
+        case PacketType::done:
+            if (const auto body = wire::read_done(datagram.body)) {
+                on_done(from, *body);
+            }
+            return;
+        case PacketType::leave:
+            if (const auto body = wire::read_ending(datagram.body)) {
+                ending.fail(from, blame_of(body->outcome), body->why);
+            }
+            return;
+        case PacketType::left:
+            if (const auto body = wire::read_left(datagram.body)) {
+                on_left(now, from, *body);
+            }
+            return;
+        case PacketType::pulse:
+        case PacketType::data:
+        case PacketType::describe:
+        case PacketType::offer:
+        case PacketType::lacking:
+        case PacketType::done_ack:
+        case PacketType::release:
+        case PacketType::end:
+            return;  // for receivers
+    }
+}
+
+void Sender::Parts::on_ready(Instant now, const Datagram& datagram, const wire::Ready& ready) {
+    const Rank from = datagram.header.rank;
+    const bool holds = (datagram.header.flags & wire::kFlagHolds) != 0;
+    readiness.on_ready(now, datagram.arrived_at, from, ready, holds);
+    watch.on_moved(now, from);
+    board.begin_with(from, std::min(ready.held, shape.blocks));
+}
+
+void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& request) {
+    if (away.is_fetching(from)) {
+        return repairs.on_alone(now, from, request, control);
+    }
+    // What was sent to all is still under way, or waits in a queue.
+    const Duration window = std::clamp(2 * readiness.round_trip().mean(),
+                                       limits.feedback.repeat_window_min,
+                                       limits.feedback.repeat_window_max);
+    const bool is_lost_by_all =
+        !pass().is_over() && config.members >= limits.feedback.shared_members_min;
+    repairs.on_request(now,
+                       {.from = from, .window = window, .is_lost_by_all = is_lost_by_all},
+                       request,
+                       control);
+}
+
+void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
+    watch.on_report(now, from, report.blocks_held, report.placed);
+    if (report.heard > 0 && !pass().is_over()) {
+        watch.on_moved(now, from);
+    }
+    if (!is_representative(config, limits.feedback.representatives, from)) {
+        return;  // It is alive, but reports too rarely to be followed.
+    }
+    if (away.is_fetching(from)) {
+        return;  // It hears no multicast, or nothing that shows how the stream goes.
+    }
+    board.on_report(now, from, report);
+    pace.on_report(now, from, report);
+    std::vector<wire::ChunkRun> missing;
+    std::ranges::copy_if(
+        report.missing, std::back_inserter(missing), [this](const wire::ChunkRun& run) {
+            return run.block.value() < shape.blocks && pass().has_loaded(run.block);
+        });
+    repairs.on_missing(now, missing);
+}
+
+void Sender::Parts::on_done(Rank from, const wire::Done& done) {
+    ending.on_done(done.ranks);
+    board.leave_out(done.ranks);
+    if (is_offered_whole) {
+        readiness.on_done(done.ranks);
+    }
+    control.push_peer(wire::PacketType::done_ack, from, wire::write(done));
+}
+
+/// The reports of a member outside the group no longer count for the stream, and it gets the
+/// source's progress by unicast; OFFERs too, if multicast does not reach it.
+void Sender::Parts::on_left(Instant now, Rank from, const wire::Left& left) {
+    if (from == config.own || from.value() >= config.members) {
+        return;
+    }
+    if (away.on_left(from, left)) {
+        const bool is_away = away.is_away(from);
+        board.set_away(now, from, is_away);
+        pace.set_away(from, is_away);
+        repairs.set_representatives(board.present());
+        update_listeners(now);
+    }
+    if (away.is_unreachable(from) && !readiness.ready().has(from)) {
+        control.push_peer(wire::PacketType::offer, from, readiness.offer(now));
+    }
+    tell_pulse(now, from, left.id);
+}
+
+void Sender::Parts::on_completion(Instant now, const Completion& done) {
+    disk_watch.on_completed(now);
+    if (is_over()) {
+        return;
+    }
+    if (done.kind == OperationKind::load) {
+        on_loaded(done);
+    } else if (done.kind == OperationKind::finish) {
+        on_finished(now, done);
+    }
+}
+
+void Sender::Parts::on_loaded(const Completion& done) {
+    if (done.verdict == Verdict::failed) {
+        return ending.fail(config.own, done.why.blame(), done.why.sentence());
+    }
+    const bool is_first = !blocks.descriptors().knows(done.block);
+    const auto bytes = blocks.on_loaded(done);
+    if (!bytes) {
+        return ending.fail(config.own, bytes.error().blame(), bytes.error().sentence());
+    }
+    outcome.bytes_held += *bytes;
+    if (!is_first) {
+        repairs.server().on_loaded(done.block, true, control);
+    }
+}
+
+void Sender::Parts::on_finished(Instant now, const Completion& done) {
+    if (done.verdict != Verdict::good) {
+        return ending.fail(config.own, done.why.blame(), done.why.sentence());
+    }
+    outcome.phase = outcome.phase == Phase::moving ? Phase::holding : outcome.phase;
+    outcome.held_at = now;
+    outcome.bytes_held = shape.object_bytes;
+    ending.on_done(config.own);
+}
+
+// ---- what becomes due
+
 /// Everything that becomes due by itself.
 void Sender::Parts::work(Instant now) {
-    if (!is_started) {
-        is_started = true;
-        group_sent_at = now;
-        alive_gap = limits.ending.alive_first;
-        // A small object leaves with its first OFFER, so that no receiver wakes up for each.
-        readiness.start(now, is_offered_whole ? limits.ending.offer_unread : Duration{});
-    }
+    start(now);
     if (!is_over()) {
         work_on_readiness(now);
         work_on_object(now);
         watch_own_disk(now);
-        if (auto accused =
-                watch.poll(now, readiness.ready(), verdict.done(), pass.cursor().block)) {
-            fail(accused->rank, Blame::node, std::move(accused->why));
-        }
+        watch_members(now);
         decide(now);
     }
-    if (released && release.is_due(now)) {
-        control.push_group(wire::PacketType::release, wire::write(*released));
+    ending.poll(now, control);
+}
+
+void Sender::Parts::start(Instant now) {
+    if (std::exchange(is_started, true)) {
+        return;
     }
-    if (stays_until && now >= *stays_until) {
-        stays_until.reset();
-        release.stop();
-    }
+    alive.on_spoken(now);
+    // A small object leaves with its first OFFER, so that no receiver wakes up for each.
+    readiness.start(now, is_offered_whole ? limits.ending.offer_unread : Duration{});
 }
 
 void Sender::Parts::work_on_readiness(Instant now) {
-    if (is_offered_whole && pass.has_loaded_all() && !readiness.goes_with_offers()) {
-        readiness.add(now, descriptors);
+    if (is_offered_whole && pass().has_loaded_all() && !readiness.goes_with_offers()) {
+        readiness.add(now, blocks.descriptors());
     }
-    if (readiness.poll(now, control) && is_offered_whole && pass.is_over()) {
+    if (readiness.poll(now, control) && is_offered_whole && pass().is_over()) {
         send_to_late(now);
     }
     if (outcome.phase == Phase::wiring && readiness.may_begin()) {
@@ -125,14 +377,13 @@ void Sender::Parts::work_on_readiness(Instant now) {
         update_listeners(now);
     }
     if (auto accused = readiness.accuse(now)) {
-        verdict.on_failed(accused->rank, std::move(accused->why));
-        blame = Blame::node;
+        ending.fail(accused->rank, Blame::node, std::move(accused->why));
     }
 }
 
 void Sender::Parts::work_on_object(Instant now) {
-    server.expire(now, control);
-    if (pass.has_loaded_all() && !is_finishing) {
+    repairs.server().expire(now, control);
+    if (pass().has_loaded_all() && !is_finishing) {
         is_finishing = true;
         Operation finish;
         finish.kind = OperationKind::finish;
@@ -145,8 +396,8 @@ void Sender::Parts::work_on_object(Instant now) {
         }
         return;
     }
-    if (!pass.is_over()) {
-        pace.poll(now, pacer, pass.is_waiting());
+    if (!pass().is_over()) {
+        pace.poll(now, pacer, pass().is_waiting());
         outcome.rate_found_bytes_per_s = pace.capacity();
         if (!pace.is_seeking()) {
             away.start(now);
@@ -156,27 +407,21 @@ void Sender::Parts::work_on_object(Instant now) {
         }
     }
     if (end.is_due(now)) {
-        const wire::End body{.blocks = shape.blocks, .last_packet = pass.last_packet()};
+        const wire::End body{.blocks = shape.blocks, .last_packet = pass().last_packet()};
         control.push_group(wire::PacketType::end, wire::write(body));
-        group_sent_at = now;
+        alive.on_spoken(now);
     }
     keep_alive(now);
 }
 
-/// A source that waits for its disk or the send window sends keep-alive packets, soon at first
-/// and then more rarely. A DESCRIBE states the progress of the pass, so that a receiver that
-/// lost the last packets need not wait for them.
+/// A source that waits for its disk or the send window sends a DESCRIBE, which states the
+/// progress of the pass: a receiver that lost the last packets need not wait for them.
 void Sender::Parts::keep_alive(Instant now) {
-    if (pass.is_over() || now < speaks_at()) {
+    if (pass().is_over() || now < speaks_at()) {
         return;  // (END is repeated anyway)
     }
-    group_sent_at = now;
-    alive_gap = std::min(alive_gap * 2, alive_every(config));
-    const std::uint32_t block = std::min(pass.cursor().block, shape.blocks - 1);
-    auto body = descriptors.describe(BlockIndex{block}, 1);
-    if (body.empty() && block > 0) {
-        body = descriptors.describe(BlockIndex{block - 1}, 1);
-    }
+    alive.on_kept_alive(now);
+    auto body = blocks.describe_progress();
     if (body.empty()) {
         control.push_group(wire::PacketType::offer, readiness.offer(now));
     } else {
@@ -184,47 +429,113 @@ void Sender::Parts::keep_alive(Instant now) {
     }
 }
 
-/// A source that only waits for tokens continues by itself. On a slow link bursts are further
-/// apart than the first interval, and a DESCRIBE after each would take a share of the rate and
-/// wake all receivers.
 Instant Sender::Parts::speaks_at() const {
-    const bool is_paced = readiness.may_begin() && may_send() && pass.is_waiting() &&
-                          !board.deadline(pass.cursor().block);
-    return group_sent_at + (is_paced ? alive_every(config) : alive_gap);
+    return alive.next(readiness.may_begin() && may_send() && pass().is_waiting() &&
+                      !board.deadline(pass().cursor().block));
+}
+
+void Sender::Parts::watch_members(Instant now) {
+    if (auto accused =
+            watch.poll(now, readiness.ready(), ending.done(), pass().cursor().block)) {
+        ending.fail(accused->rank, Blame::node, std::move(accused->why));
+    }
 }
 
 void Sender::Parts::watch_own_disk(Instant now) {
     if (disk_watch.is_stuck(now, disk_patience())) {
-        fail(config.own,
-             Blame::node,
-             "reading what is staged hangs: its disk or server is stuck");
+        ending.fail(config.own,
+                    Blame::node,
+                    "reading what is staged hangs: its disk or server is stuck");
     }
 }
 
-void Sender::Parts::fail(Rank culprit, Blame blame_, std::string why) {
-    blame = blame_;
-    verdict.on_failed(culprit, std::move(why));
-}
-
-bool Sender::Parts::has(BlockIndex block, std::uint32_t chunk) const {
-    if (chunk >= chunks(block)) {
-        return false;
+void Sender::Parts::decide(Instant now) {
+    const wire::Ending* const released = ending.decide(now, outcome.held_at.has_value());
+    if (released == nullptr) {
+        return;
     }
-    const bool is_in_pass = block.value() >= pass.cursor().block && pass.has_loaded(block);
-    return residence.is_clean(block) || is_in_pass;
+    if (released->outcome == 0) {
+        outcome.phase = Phase::released;
+    } else {
+        outcome.phase = Phase::failed;
+        outcome.culprit = released->rank;
+        outcome.why = Error{ending.blame(), released->why};
+        ending.release_unresponsive(readiness.ready(), control);
+    }
+    repairs.server().clear();
+    watch.stop();
+    end.stop();
 }
 
-bool Sender::Parts::can_load(BlockIndex block) const {
-    return block.value() < pass.cursor().block && !residence.contains(block) &&
-           chunks(block) > 0;
+std::optional<Instant> Sender::Parts::next() const {
+    if (!is_started) {
+        return kLongAgo;
+    }
+    if (is_over()) {
+        return ending.deadline();
+    }
+    const RepairServer& server = repairs.server();
+    if (may_load() && (pass().wants_loads() || server.wants_loads())) {
+        return kLongAgo;
+    }
+    auto first = earlier(readiness.deadline(), watch.deadline());
+    first = earlier(first, server.deadline());
+    first = earlier(first, disk_watch.deadline(disk_patience()));
+    if (must_speak()) {
+        first = earlier(first, pass().is_over() ? end.deadline() : speaks_at());
+    }
+    if (readiness.may_begin()) {
+        const Instant burst_at = pacer.burst_at(kLongAgo);
+        // (Where it may not send, reports open it, or time.)
+        if (may_send() && server.is_waiting()) {
+            first = earlier(first, burst_at);
+        }
+        if (may_send() && pass().is_waiting()) {
+            const auto open_at = board.deadline(pass().cursor().block);
+            first = earlier(first, std::max(burst_at, open_at.value_or(kLongAgo)));
+        }
+        if (!pass().is_over()) {
+            first = earlier(first, earlier(pace.deadline(), away.deadline()));
+        }
+    }
+    return first;
 }
 
-std::uint32_t Sender::Parts::chunks(BlockIndex block) const {
-    return descriptors.knows(block) ? cut.chunks(descriptors.at(block).wire_length) : 0;
+// ---- what is sent and read
+
+void Sender::Parts::fill(Instant now, SendBatch& batch) {
+    const std::size_t before = batch.packets;
+    const std::size_t sends_before = batch.sends.size();
+    pacer.charge(control.drain(batch, numbers));
+    if (!is_over() && readiness.may_begin() && may_send() && pacer.is_due(now)) {
+        fill_data(now, batch);
+    }
+    const auto sends = std::span{batch.sends}.subspan(sends_before);
+    pace.on_sends(now, sends);
+    away.on_sends(sends);
+    outcome.packets_sent += batch.packets - before;
 }
 
-std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t count) const {
-    return descriptors.describe(block, count);
+void Sender::Parts::fill_data(Instant now, SendBatch& batch) {
+    // Beside the first pass, repairs get half of what may leave.
+    const std::size_t packets_max = batch.packets_max;
+    if (pass().is_waiting()) {
+        const std::uint32_t packets =
+            packets_allowed(batch, pacer.credit(now), config.chunk_bytes + kWireOverheadBytes);
+        batch.packets_max = batch.packets + packets / 2;
+    }
+    repairs.server().fill(now, batch, pacer, numbers);
+    batch.packets_max = packets_max;
+    const Position cursor = pass().cursor();
+    pass().fill(now, board.window_below(now, cursor.block), batch, pacer, numbers);
+    if (pass().cursor() != cursor) {
+        alive.on_data(now);
+    }
+    if (pass().is_over() && !end.is_running()) {
+        // (The last parity had the same effect, and hardly any receiver misses a packet.)
+        end.start(is_offered_whole ? now + limits.ending.end_first_coded : now,
+                  end_plan(config, shape, limits, pacer.rate_bytes_per_s()));
+    }
 }
 
 /// Blocks are read before all are ready, but not while the chunk size may still change, or
@@ -235,48 +546,10 @@ bool Sender::Parts::may_load() const {
             !config.holds_already);
 }
 
-/// The rate search may wait for reports first. Once the pass is over the search has no
-/// influence, and repairs are few.
-bool Sender::Parts::may_send() const {
-    return pass.is_over() || pace.may_send();
-}
-
-void Sender::Parts::fill(Instant now, SendBatch& batch) {
-    const std::size_t before = batch.packets;
-    const std::size_t sends_before = batch.sends.size();
-    pacer.charge(control.drain(batch, numbers));
-    if (!is_over() && readiness.may_begin() && may_send() && pacer.is_due(now)) {
-        // Beside the first pass, repairs get half of what may leave.
-        const std::size_t packets_max = batch.packets_max;
-        if (pass.is_waiting()) {
-            const std::uint32_t packets = packets_allowed(
-                batch, pacer.credit(now), config.chunk_bytes + kWireOverheadBytes);
-            batch.packets_max = batch.packets + packets / 2;
-        }
-        server.fill(now, batch, pacer, numbers);
-        batch.packets_max = packets_max;
-        const Position cursor = pass.cursor();
-        pass.fill(now, board.window_below(now, pass.cursor().block), batch, pacer, numbers);
-        if (pass.cursor() != cursor) {
-            group_sent_at = now;
-            alive_gap = limits.ending.alive_first;
-        }
-        if (pass.is_over() && !end.is_running()) {
-            // (The last parity had the same effect, and hardly any receiver misses a packet.)
-            end.start(is_offered_whole ? now + limits.ending.end_first_coded : now,
-                      end_plan(config, shape, limits, pacer.rate_bytes_per_s()));
-        }
-    }
-    const auto sends = std::span{batch.sends}.subspan(sends_before);
-    pace.on_sends(now, sends);
-    away.on_sends(sends);
-    outcome.packets_sent += batch.packets - before;
-}
-
 void Sender::Parts::take(Instant now, OperationBatch& batch) {
     if (!is_over() && may_load()) {
-        pass.order_loads(operations, next_ticket);
-        server.order_loads(operations, next_ticket);
+        pass().order_loads(operations, next_ticket);
+        repairs.server().order_loads(operations, next_ticket);
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -284,37 +557,78 @@ void Sender::Parts::take(Instant now, OperationBatch& batch) {
     }
 }
 
-std::optional<Instant> Sender::Parts::next() const {
-    if (!is_started) {
-        return kLongAgo;
-    }
-    if (is_over()) {
-        return earlier(release.deadline(), stays_until);
-    }
-    if (may_load() && (pass.wants_loads() || server.wants_loads())) {
-        return kLongAgo;
-    }
-    auto first = earlier(readiness.deadline(), watch.deadline());
-    first = earlier(first, server.deadline());
-    first = earlier(first, disk_watch.deadline(disk_patience()));
-    if (must_speak()) {
-        first = earlier(first, pass.is_over() ? end.deadline() : speaks_at());
-    }
-    if (readiness.may_begin()) {
-        const Instant burst_at = pacer.burst_at(kLongAgo);
-        // (Where it may not send, reports open it, or time.)
-        if (may_send() && server.is_waiting()) {
-            first = earlier(first, burst_at);
-        }
-        if (may_send() && pass.is_waiting()) {
-            const auto open_at = board.deadline(pass.cursor().block);
-            first = earlier(first, std::max(burst_at, open_at.value_or(kLongAgo)));
-        }
-        if (!pass.is_over()) {
-            first = earlier(first, earlier(pace.deadline(), away.deadline()));
+/// A member that holds the object is done, and the source does not wait for it. If all do,
+/// nothing is sent. (No member holds a part of an object with parities, because one code covers
+/// all its blocks.)
+void Sender::Parts::skip_complete_members() {
+    const RankSet& holders = readiness.holders();
+    for (std::uint32_t i = 0; holders.count() > 0 && i < config.members; ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (holders.has(rank)) {
+            ending.on_done(rank);
+            board.leave_out(rank);
         }
     }
-    return first;
+    const std::uint32_t read_from = first_block_to_read(config, shape).value();
+    const bool has_parities = parities_for(config, shape, limits.parity) > 0;
+    if (holders.count() + 1 == config.members) {
+        pass().withhold(read_from);
+    } else if (readiness.held_by_all() > 0 && pass().cursor() == Position{} && !has_parities) {
+        pass().skip(readiness.held_by_all(), read_from);
+    }
+}
+
+/// If the group reaches no receiver that needs something, all others fetch the object and
+/// nothing is sent to it.
+void Sender::Parts::update_listeners(Instant now) {
+    if (pass().is_over() || !readiness.is_complete() || away.count() == 0) {
+        return;
+    }
+    std::uint32_t fetching = 0;
+    for (std::uint32_t i = 0; i < config.members; ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (rank == config.source || readiness.holders().has(rank)) {
+            continue;
+        }
+        if (!away.is_away(rank)) {
+            return;
+        }
+        ++fetching;
+    }
+    if (fetching == 0) {
+        return;
+    }
+    pass().withhold(0);
+    // A member that asks knows the capacity of its own path.
+    if (config.rate_bytes_per_s == 0) {
+        pacer.set_rate(now,
+                       config.rate_max_bytes_per_s > 0 ? config.rate_max_bytes_per_s
+                                                       : limits.rate.most_bytes_per_s);
+    }
+}
+
+/// How far the pass is, and when that was.
+void Sender::Parts::tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo) {
+    const Position whole{.block = shape.blocks, .chunk = 0};
+    wire::Pulse body = away.pulse(now,
+                                  {.cursor = pass().is_over() ? whole : pass().cursor(),
+                                   .queue = pace.standing_queue(now)});
+    body.echo = echo;
+    if (to) {
+        control.push_peer(wire::PacketType::pulse, *to, wire::write(body));
+    } else {
+        control.push_group(wire::PacketType::pulse, wire::write(body));
+    }
+}
+
+/// A member that was late for a small object receives it right after the OFFER, which takes no
+/// longer than a READY and a repair would. So little data is not reported on, so no rate is
+/// found: OFFERs are limited in number, and what follows them has tokens of its own.
+void Sender::Parts::send_to_late(Instant now) {
+    const SourceBlocks::Whole whole = blocks.whole();
+    pacer.grant((limits.parity.offers_many + whole.chunks) *
+                (config.chunk_bytes + kWireOverheadBytes));
+    repairs.repeat(now, whole.runs);
 }
 
 Sender::Sender(const CoreConfig& config, const ObjectShape& shape, Prng&, Limits limits)
@@ -341,8 +655,8 @@ void Sender::fall_back_to_small_packets(Instant now) {
     careful->numbers = parts_->numbers;
     careful->outcome.packets_sent = parts_->outcome.packets_sent;
     careful->is_started = true;
-    careful->group_sent_at = now;
-    careful->alive_gap = parts_->alive_gap;
+    careful->alive = parts_->alive;
+    careful->alive.on_spoken(now);
     careful->readiness.start_again(now, parts_->readiness);
     parts_ = std::move(careful);
 }
@@ -366,7 +680,7 @@ void Sender::on_time(Instant now) {
 }
 
 void Sender::on_abort(Instant now, const Error& why) {
-    parts_->fail(parts_->config.own, why.blame(), why.sentence());
+    parts_->ending.fail(parts_->config.own, why.blame(), why.sentence());
     work(now);
 }
 

@@ -1,0 +1,79 @@
+#include "transport/core/source/source_ending.h"
+
+#include "transport/core/membership/member_ending.h"
+
+#include <utility>
+
+namespace stage::core {
+namespace {
+
+/// At most this number of members without READY gets RELEASE by unicast.
+constexpr std::uint32_t kUnicastReleases = 64;
+
+}  // namespace
+
+SourceEnding::SourceEnding(const CoreConfig& config, const EndingLimits& limits)
+    : own_{config.own},
+      members_{config.members},
+      stays_{limits.answer_late},
+      result_{config.members},
+      release_{{.first = limits.ending_first, .max = limits.ending_max}},
+      confirmed_{config.members} {
+}
+
+void SourceEnding::fail(Rank culprit, Blame blame, std::string why) {
+    blame_ = blame;
+    result_.on_failed(culprit, std::move(why));
+}
+
+const wire::Ending* SourceEnding::decide(Instant now, bool is_held) {
+    auto ending = result_.decide(own_);
+    if (released_ || !ending || (ending->outcome == 0 && !is_held)) {
+        return nullptr;
+    }
+    ending->outcome = ending->outcome == 0 ? 0 : outcome_of(blame_);
+    ending->why = why_of(Error{blame_, ending->why});
+    released_.emplace(*std::move(ending));
+    release_.start(now);
+    stays_until_ = now + stays_;
+    return &*released_;
+}
+
+void SourceEnding::release_unresponsive(const RankSet& ready, ControlQueue& out) const {
+    std::uint32_t alone = 0;
+    for (std::uint32_t i = 0; i < members_ && alone < kUnicastReleases; ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (!ready.has(rank)) {
+            out.push_peer(wire::PacketType::release, rank, wire::write(*released_));
+            ++alone;
+        }
+    }
+}
+
+void SourceEnding::on_late(const Datagram& datagram, ControlQueue& out) {
+    if (datagram.header.type != wire::PacketType::done_ack) {
+        out.push_peer(wire::PacketType::release, datagram.header.rank, wire::write(*released_));
+        return;
+    }
+    confirmed_.add(datagram.header.rank);
+    if (confirmed_.count() + 1 == members_) {
+        stays_until_.reset();
+        release_.stop();
+    }
+}
+
+void SourceEnding::poll(Instant now, ControlQueue& out) {
+    if (released_ && release_.is_due(now)) {
+        out.push_group(wire::PacketType::release, wire::write(*released_));
+    }
+    if (stays_until_ && now >= *stays_until_) {
+        stays_until_.reset();
+        release_.stop();
+    }
+}
+
+std::optional<Instant> SourceEnding::deadline() const {
+    return earlier(release_.deadline(), stays_until_);
+}
+
+}  // namespace stage::core
