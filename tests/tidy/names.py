@@ -39,9 +39,6 @@ def find_doubled(tree):
 
 
 DEFINED = re.compile(r"^(?! )(?:[\w:<>,&*\[\] ]+ )?[&*]?(\w+)::(?:~?\w+|operator[^\s(]+)\(", re.MULTILINE)
-# Classes whose parts are not yet classes of their own.
-SPLIT = set(
-    "Sender Receiver Parts".split())
 
 
 def find_split(tree):
@@ -53,7 +50,7 @@ def find_split(tree):
                 name = match.group(1)
                 homes.setdefault((path.rsplit("/", 1)[0], name), {}).setdefault(path)
     for (folder, name), paths in sorted(homes.items()):
-        if len(paths) > 1 and name not in SPLIT:
+        if len(paths) > 1:
             yield f"{folder}:1: {name} is defined in {', '.join(paths)}; make it one file"
 
 

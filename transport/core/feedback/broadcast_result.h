@@ -19,11 +19,13 @@ class BroadcastResult {
     /// Returns how many of these were not known to hold the object.
     std::uint32_t on_done(std::span<const wire::RankRun> ranks) { return done_.add(ranks); }
     void on_done(Rank rank) { done_.add(rank); }
-    /// A member cannot hold the object. The first failure decides.
-    void on_failed(Rank rank, std::string why) {
-        if (!failed_) {
-            failed_ = wire::Ending{.outcome = 1, .rank = rank, .why = std::move(why)};
+    /// A member cannot hold the object. The first failure decides: true if this is it.
+    bool on_failed(Rank rank, std::string why) {
+        if (failed_) {
+            return false;
         }
+        failed_ = wire::Ending{.outcome = 1, .rank = rank, .why = std::move(why)};
+        return true;
     }
 
     [[nodiscard]] const RankSet& done() const { return done_; }

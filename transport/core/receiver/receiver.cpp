@@ -1,8 +1,21 @@
 #include "transport/core/receiver/receiver.h"
 
 #include "transport/base/invariant.h"
+#include "transport/core/base/repeater.h"
 #include "transport/core/base/timeouts.h"
-#include "transport/core/receiver/receiver_parts.h"
+#include "transport/core/feedback/done_reporter.h"
+#include "transport/core/feedback/reporter.h"
+#include "transport/core/membership/member_ending.h"
+#include "transport/core/membership/offer_solicitation.h"
+#include "transport/core/membership/ready_responder.h"
+#include "transport/core/receiver/group_standing.h"
+#include "transport/core/receiver/reassembly.h"
+#include "transport/core/receiver/receiver_repairs.h"
+#include "transport/core/receiver/reconstruction.h"
+#include "transport/core/receiver/source_watch.h"
+#include "transport/core/receiver/stream_wait.h"
+#include "transport/core/repair/repair_server.h"
+#include "transport/core/sending/disk_watch.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,6 +32,86 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 
 }  // namespace
 
+struct Receiver::Parts {
+    Parts(const CoreConfig& given, Prng& prng, const Limits& limits_);
+
+    // Received packets.
+    void on_datagram(Instant now, const Datagram& datagram);
+    void on_source(Instant now, const Datagram& datagram);
+    void on_data(Instant now, const Datagram& datagram);
+    void on_first_pass(Instant now, const Datagram& datagram);
+    void on_offer(Instant now, const Datagram& datagram);
+    void on_first_offer(Instant now, const wire::Offer& offer);
+    void on_end(Instant now);
+    void on_pulse(Instant now, const Datagram& datagram);
+    void on_describe(Instant now, const Datagram& datagram);
+    void on_request(Instant now, const Datagram& datagram);
+    void on_lacking(Instant now, const Datagram& datagram);
+    void on_child_done(Instant now, const Datagram& datagram);
+    void on_release(Instant now, const Datagram& datagram);
+    [[nodiscard]] bool is_careful_offer(const Datagram& datagram) const;
+
+    // Completed operations.
+    void on_completion(Instant now, const Completion& done);
+    void on_loaded(const Completion& done);
+    void on_held(Instant now);
+
+    // What becomes due.
+    void work(Instant now);
+    void watch(Instant now);
+    void watch_disk(Instant now);
+    void work_on_blocks(Instant now);
+    void order_finish();
+    void adjust_to_standing(Instant now);
+    /// This member fails for a reason of its own.
+    void fail(Instant now, Error why);
+    void stop();
+    void take(Instant now, OperationBatch& batch);
+    [[nodiscard]] std::optional<Instant> next() const;
+
+    [[nodiscard]] bool is_over() const {
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+    }
+    /// READY waits until the member holds what its configuration says.
+    [[nodiscard]] bool may_answer() const {
+        return !config.holds_already || outcome.phase == Phase::holding;
+    }
+    /// With headers; 0: not known yet.
+    [[nodiscard]] std::uint64_t stream_bytes_per_s() const {
+        return std::uint64_t{reporter.arrivals().packets_per_s()} *
+               (config.chunk_bytes + kWireOverheadBytes);
+    }
+    [[nodiscard]] std::optional<Duration> disk_patience() const;
+
+    CoreConfig config;
+    Limits limits;
+    Outcome outcome;
+    Numbering numbers;
+    ControlQueue control;
+    Pacer pacer;  ///< Of what this member sends.
+    Reassembly intake;
+    RepairServer server;
+    ReceiverRepairs repairs;
+    Reconstruction parities;
+    OfferSolicitation call;
+    ReadyResponder ready;
+    Reporter reporter;
+    DoneReporter done;
+    GroupStanding standing;
+    MemberEnding ending;
+    SourceWatch source;
+    DiskWatch disk_watch;
+    StreamWait stream_wait;
+
+    bool is_started = false;
+    bool is_finishing = false;
+    /// The object is so small that it travels with its OFFERs.
+    bool comes_with_offers = false;
+    std::uint64_t object_bytes = 0;       ///< As offered.
+    std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent.
+    std::uint64_t first_pass_placed = 0;  ///< Those of them that had room.
+};
+
 Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits_)
     : config{with_default_timeouts(given)},
       limits{limits_},
@@ -26,27 +119,290 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
       intake{config, limits},
       server{limits, config.chunk_bytes, intake, intake.residence()},
-      puller{config, limits, prng},
-      descriptor_pull{limits.repair},
+      repairs{config, limits, prng},
       parities{config},
       call{config, limits.ending, prng},
       ready{config, limits.ending, prng},
       reporter{config, limits.feedback, prng},
       done{config, limits.ending},
-      leave{config, limits, prng},
-      reach{config, limits.ending},
+      standing{config, limits, prng},
       ending{config,
              limits.ending,
              CompletionTree{.members = config.members,
                             .source = config.source,
                             .degree = limits.ending.tree_degree}
                  .has_children(config.own)},
+      source{config},
       stream_wait{limits.stream_wait, config.group_buffer_bytes} {
     invariant(config.own != config.source && config.own.value() < config.members &&
                   config.source.value() < config.members && config.resident_blocks >= 2,
               "a receiver is a member of its group and has room for two blocks");
     outcome.chunk_bytes = config.chunk_bytes;
 }
+
+// ---- received packets
+
+void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
+    using wire::PacketType;
+    const Rank from = datagram.header.rank;
+    standing.on_packet(now, datagram);
+    if (from == config.source) {
+        on_source(now, datagram);
+    }
+    switch (datagram.header.type) {
+        case PacketType::data:
+            return on_data(now, datagram);
+        case PacketType::offer:
+            return on_offer(now, datagram);
+        case PacketType::describe:
+            return on_describe(now, datagram);
+        case PacketType::request:
+            return on_request(now, datagram);
+        case PacketType::lacking:
+            return on_lacking(now, datagram);
+        case PacketType::done:
+            return on_child_done(now, datagram);
+        case PacketType::done_ack:
+            if (const auto body = wire::read_done(datagram.body)) {
+                done.on_ack(now, from, *body);
+            }
+            return;
+        case PacketType::release:
+            return on_release(now, datagram);
+        case PacketType::end:
+            if (const auto body = wire::read_end(datagram.body);
+                body && from == config.source && intake.has_begun() && !config.holds_already) {
+                on_end(now);
+            }
+            return;
+        case PacketType::pulse:
+            return on_pulse(now, datagram);
+        case PacketType::ready:
+        case PacketType::report:
+        case PacketType::leave:
+        case PacketType::left:
+            return;  // for the source
+    }
+}
+
+void Receiver::Parts::on_source(Instant now, const Datagram& datagram) {
+    source.on_heard(now);
+    // (An OFFER may come long before the stream, and a PULSE leaves beside it.)
+    const bool is_stream = datagram.header.type != wire::PacketType::offer &&
+                           datagram.header.type != wire::PacketType::pulse;
+    if (datagram.to_group && is_stream) {
+        reporter.on_packet(now, datagram);
+        if (!intake.has_begun()) {
+            call.on_stream(now + limits.ending.call_least);
+        }
+    }
+}
+
+void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
+    const auto& header = datagram.header;
+    if (outcome.phase != Phase::moving || config.holds_already) {
+        intake.drop(datagram);
+        return;
+    }
+    const bool is_first_pass = header.rank == config.source && datagram.to_group &&
+                               (header.flags & wire::kFlagRepeat) == 0;
+    if (is_first_pass) {
+        on_first_pass(now, datagram);
+    }
+    if (!is_first_pass && parities.is_expected() && datagram.to_group) {
+        on_end(now);  // It was late for the first pass, or most were.
+    }
+    if (is_first_pass && parities.is_parity(header)) {
+        parities.on_parity(datagram, intake);
+        return;
+    }
+    OpenBlock* open = intake.on_data(datagram);
+    if (open == nullptr) {
+        return;
+    }
+    first_pass_placed += is_first_pass ? 1 : 0;
+    repairs.on_arrival(now, header.rank, *open, header.chunk.value());
+}
+
+/// The very last chunk means the end, as END does; if parities follow, the last of these does.
+/// They may replace missing chunks, so these are not requested before.
+void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
+    const Position place{.block = datagram.header.block.value(),
+                         .chunk = datagram.header.chunk.value()};
+    if (parities.is_expected()) {
+        first_pass_heard += parities.is_parity(datagram.header) ? 0U : 1U;
+        if (parities.is_last(datagram.header)) {
+            on_end(now);
+        }
+        return;
+    }
+    first_pass_heard += intake.was_held_before(datagram.header.block) ? 0U : 1U;
+    repairs.on_first_pass(now, place);
+    if (place.block + 1 == intake.map().blocks() &&
+        intake.descriptors().knows(datagram.header.block) &&
+        place.chunk + 1 == intake.chunks(datagram.header.block)) {
+        on_end(now);
+    }
+}
+
+void Receiver::Parts::on_end(Instant now) {
+    repairs.on_end(now, intake.map().blocks());
+    if (standing.on_end(now)) {
+        adjust_to_standing(now);
+    }
+}
+
+/// True for an OFFER with smaller packets than this member's, but not smaller than agreed.
+bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
+    if (config.chunk_bytes_fallback == 0 || datagram.header.type != wire::PacketType::offer ||
+        datagram.header.rank != config.source || !standing.is_for_me(datagram) || is_over() ||
+        !intake.is_untouched()) {
+        return false;
+    }
+    const auto offer = wire::read_offer(datagram.body);
+    return offer && offer->chunk_bytes == config.chunk_bytes_fallback;
+}
+
+void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
+    const auto offer = wire::read_offer(datagram.body);
+    if (!offer || datagram.header.rank != config.source || !standing.is_for_me(datagram) ||
+        is_over()) {
+        return;
+    }
+    if (!intake.has_begun()) {
+        on_first_offer(now, *offer);
+        if (is_over()) {
+            return;
+        }
+    }
+    if (!offer->descriptors.empty() && !config.holds_already) {
+        // (Earlier OFFERs may not have said so.)
+        if (!std::exchange(comes_with_offers, true)) {
+            reporter.be_rare();
+        }
+        intake.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
+    }
+    if (offer->chunk_bytes == config.chunk_bytes) {
+        ready.on_offer(now, *offer, comes_with_offers);
+    }
+}
+
+void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
+    if (offer.chunk_bytes != config.chunk_bytes || offer.blocks > kBlocksMax) {
+        fail(now,
+             {Blame::node,
+              "the source sends chunks of " + std::to_string(offer.chunk_bytes) + " bytes in " +
+                  std::to_string(offer.blocks) + " blocks; this node takes " +
+                  std::to_string(config.chunk_bytes) + " bytes (its MTU) and " +
+                  std::to_string(kBlocksMax) + " blocks"});
+        return;
+    }
+    call.on_offer();
+    standing.begin();
+    intake.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
+    parities.begin(offer.blocks, offer.parities);
+    if (!parities.is_expected()) {  // (One code covers all blocks of a small object.)
+        intake.hold_before(config.held_before, config.bytes_held_before);
+        ready.hold(intake.map().first_unheld());
+    }
+    object_bytes = offer.object_bytes;
+    if (outcome.phase == Phase::wiring) {
+        outcome.phase = Phase::moving;
+    }
+    if (config.holds_already && !is_finishing) {
+        order_finish();
+    }
+}
+
+void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
+    if (config.holds_already) {
+        return;  // Not even a hole is stored.
+    }
+    if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
+        intake.on_describe(*body);
+        if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&
+            !parities.is_expected() && body->first.value() < intake.map().blocks()) {
+            repairs.on_sent(now, {.block = body->first.value(), .chunk = 0});
+        }
+        repairs.on_describe(now, datagram.header.rank);
+    }
+}
+
+void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_request(datagram.body);
+    if (!body) {
+        return;
+    }
+    if (is_over()) {
+        ending.answer(datagram.header.rank, control);
+        return;
+    }
+    server.on_request(now, datagram.header.rank, *body, control);
+}
+
+void Receiver::Parts::on_lacking(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_request(datagram.body);
+    if (body && outcome.phase == Phase::moving) {
+        repairs.on_lacking(now, datagram.header.rank, *body, intake.map());
+    }
+}
+
+void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_done(datagram.body);
+    if (!body) {
+        return;
+    }
+    if (is_over()) {
+        ending.answer(datagram.header.rank, control);
+        return;
+    }
+    done.on_done(now, *body);
+    control.push_peer(wire::PacketType::done_ack, datagram.header.rank, wire::write(*body));
+}
+
+void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_ending(datagram.body);
+    if (!body || (body->outcome == 0 && !is_over() && outcome.phase != Phase::holding)) {
+        return;  // not all can hold it while this member does not
+    }
+    ending.on_release(now, *body, control);
+    if (is_over()) {
+        return;
+    }
+    if (body->outcome == 0) {
+        outcome.phase = Phase::released;
+    } else {
+        outcome.phase = Phase::failed;
+        outcome.culprit = body->rank;
+        outcome.why = Error{blame_of(body->outcome), body->why};  // The culprit's, not ours.
+    }
+    stop();
+}
+
+/// Members in the group learn the source's progress by multicast, and a member that left learns
+/// it by unicast.
+void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_pulse(datagram.body);
+    if (!body || datagram.header.rank != config.source || is_over()) {
+        return;
+    }
+    const bool may_fetch = intake.has_begun() && !config.holds_already;
+    const bool may_leave = may_fetch && !parities.is_expected();
+    if (standing.on_pulse(now, datagram, *body, may_leave)) {
+        adjust_to_standing(now);
+    }
+    if (datagram.to_group || !may_fetch) {
+        return;
+    }
+    repairs.set_swarm(standing.is_swarm());
+    if (body->block.value() >= intake.map().blocks()) {
+        on_end(now);
+    } else if (!parities.is_expected()) {
+        repairs.on_sent(now, {.block = body->block.value(), .chunk = body->chunk});
+    }
+}
+
+// ---- completed operations
 
 void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
     disk_watch.on_completed(now);
@@ -81,8 +437,8 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
 void Receiver::Parts::on_held(Instant now) {
     outcome.phase = Phase::holding;
     outcome.held_at = now;
-    if (leave.on_held(now)) {
-        follow_standing(now);
+    if (standing.on_held(now)) {
+        adjust_to_standing(now);
     }
     done.on_held(now);
     if (config.holds_already) {
@@ -100,21 +456,18 @@ void Receiver::Parts::on_loaded(const Completion& completed) {
     server.on_loaded(completed.block, completed.verdict == Verdict::good, control);
 }
 
+// ---- what becomes due
+
 /// Everything that becomes due by itself. Each part knows whether it has something to do.
 void Receiver::Parts::work(Instant now) {
-    if (!is_started) {
-        is_started = true;
-        source_heard = now;
-        reach.on_group(now);
+    if (!std::exchange(is_started, true)) {
+        source.on_heard(now);
+        standing.start(now);
         if (!intake.has_begun()) {
             call.start(now);
         }
     }
-    if (!is_over()) {
-        watch_source(now);
-        watch_answers(now);
-        watch_disk(now);
-    }
+    watch(now);
     if (!is_over()) {
         call.poll(now, control);
         // A child may hold the object before this member hears its first OFFER.
@@ -128,8 +481,11 @@ void Receiver::Parts::work(Instant now) {
         server.expire(now, control);
     }
     if (!is_over()) {
-        watch_group(now);
-        leave.poll(now, control);
+        if (standing.watch(now)) {
+            outcome.was_unreachable = true;
+            adjust_to_standing(now);
+        }
+        standing.poll(now, control);
     }
     ending.poll(now, control);
     stream_wait.look(
@@ -137,37 +493,58 @@ void Receiver::Parts::work(Instant now) {
     outcome.stream_may_wait_until = stream_wait.until();
 }
 
+/// Fails if the source, the answers to it, or the own disk take too long.
+void Receiver::Parts::watch(Instant now) {
+    if (is_over()) {
+        return;
+    }
+    if (auto why = source.poll(now, outcome.phase)) {
+        return fail(now, *std::move(why));
+    }
+    if (auto unheard = find_unheard(ready, config)) {
+        fail(now, std::move(unheard->why));
+        outcome.culprit = unheard->is_sources_fault ? config.source : config.own;
+        return;
+    }
+    watch_disk(now);
+}
+
+void Receiver::Parts::watch_disk(Instant now) {
+    const auto patience = disk_patience();
+    disk_watch.look(now, patience.has_value());
+    if (patience && disk_watch.is_stuck(now, *patience)) {
+        fail(now, {Blame::node, "writing hangs: the disk of this node is stuck"});
+    }
+}
+
+/// How long the disk may take for what it is doing now; nothing if it isn't waited for.
+std::optional<Duration> Receiver::Parts::disk_patience() const {
+    if (outcome.phase != Phase::moving || !intake.has_begun()) {
+        return std::nullopt;
+    }
+    if (is_finishing) {
+        return finish_patience(config, limits.ending);
+    }
+    // A store may wait for earlier blocks, because they say where it belongs: only the first
+    // block that isn't held shows whether the disk is at fault.
+    const bool is_at_disk = intake.is_first_at_disk();
+    return is_at_disk ? std::optional{config.stall_timeout} : std::nullopt;
+}
+
 void Receiver::Parts::work_on_blocks(Instant now) {
     if (config.holds_already) {
-        reporter.poll(now, frontier, intake.map(), intake.placed(), control);
+        reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
         return;
     }
     if (outcome.phase != Phase::moving) {
         return;
     }
     parities.poll(intake);
-    const bool has_settled = frontier.advance(now, gap_age());
-    const Position settled = frontier.settled();
-    const bool is_ended = settled.block >= intake.map().blocks();
-    // A look that can find nothing would wake a receiver twice as often as the stream does.
-    const bool has_opened = intake.open_absent(settled, is_ended, puller.is_swarm());
-    if (has_opened || (has_settled && intake.map().lacks(settled))) {
-        puller.look(now, is_ended);
+    repairs.poll(now, intake, stream_bytes_per_s(), control);
+    if (pacer.rate_bytes_per_s() != repairs.rate_bytes_per_s()) {
+        pacer.set_rate(now, repairs.rate_bytes_per_s());
     }
-    for (const BlockIndex block : intake.take_closed()) {
-        puller.forget(block);
-    }
-    descriptor_pull.poll(now,
-                         intake.descriptors(),
-                         std::min(settled.block, intake.map().blocks()),
-                         puller,
-                         control);
-    puller.on_stream(now, stream_bytes_per_s());
-    puller.poll(now, settled, intake.map(), control);
-    if (pacer.rate_bytes_per_s() != puller.rate_bytes_per_s()) {
-        pacer.set_rate(now, puller.rate_bytes_per_s());
-    }
-    reporter.poll(now, frontier, intake.map(), intake.placed(), control);
+    reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
     outcome.bytes_held = intake.bytes_held();
     if (intake.map().holds_all() && !is_finishing) {
         const std::uint64_t chunks = intake.chunks_held();
@@ -185,24 +562,16 @@ void Receiver::Parts::order_finish() {
     intake.operations().push_back(finish);
 }
 
-/// The age from which a gap is a loss: a quarter of an RTT, within bounds. Before an RTT is
-/// known, being too quick costs one duplicate packet, and being too slow costs a small file its
-/// time. Packets do not overtake more than a few others, however short these are.
-Duration Receiver::Parts::gap_age() const {
-    const std::uint64_t packet = config.chunk_bytes + kWireOverheadBytes;
-    const Duration least =
-        std::min(limits.repair.gap_age_min, puller.time_of(limits.repair.gap_packets * packet));
-    const RttEstimator& seen = puller.round_trip();
-    const Duration quarter = seen.is_known() ? seen.mean() / 4 : Duration::zero();
-    return std::clamp(quarter, least, limits.repair.gap_age_max);
-}
-
-/// Where nothing is missing it does not matter when the place settles: the next packet settles
-/// it. (Otherwise every burst of a stream woke its receivers three times more.)
-std::optional<Instant> Receiver::Parts::frontier_deadline() const {
-    const bool may_lack =
-        !intake.has_begun() || intake.map().lacks(frontier.settled(), frontier.highest());
-    return may_lack ? frontier.deadline() : std::nullopt;
+/// Adjusts driver, repair requests and reports to the standing.
+void Receiver::Parts::adjust_to_standing(Instant now) {
+    if (const auto move = standing.take_move()) {
+        Operation operation;
+        operation.kind = *move;
+        intake.operations().push_back(operation);
+    }
+    outcome.times_left = standing.times_left();
+    repairs.set_outside(now, standing.fetch_bytes_per_s(), standing.is_swarm());
+    reporter.set_away(standing.is_fetching());
 }
 
 void Receiver::Parts::fail(Instant now, Error why) {
@@ -221,15 +590,47 @@ void Receiver::Parts::stop() {
     call.stop();
     done.stop();
     reporter.stop();
-    leave.stop();
+    standing.stop();
 }
 
 void Receiver::Parts::take(Instant now, OperationBatch& batch) {
     auto& operations = intake.operations();
+    if (!is_over()) {
+        server.order_loads(operations, intake.next_ticket());
+    }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
         batch.operations.push_back(operations.pop_front());
     }
+}
+
+std::optional<Instant> Receiver::Parts::next() const {
+    if (is_over()) {
+        return ending.deadline();
+    }
+    if (!is_started || server.wants_loads()) {
+        return kLongAgo;
+    }
+    auto first = earlier(ending.deadline(), source.deadline(outcome.phase));
+    first = earlier(first, earlier(call.deadline(), done.deadline()));
+    first = earlier(first, earlier(standing.deadline(), server.deadline()));
+    if (may_answer()) {
+        first = earlier(first, ready.deadline());
+    }
+    if (server.is_waiting()) {
+        first = earlier(first, pacer.burst_at(kLongAgo));
+    }
+    if (const auto patience = disk_patience()) {
+        first = earlier(first, disk_watch.deadline(*patience));
+    }
+    if (config.holds_already) {
+        return intake.has_begun() ? earlier(first, reporter.deadline(intake.map())) : first;
+    }
+    if (outcome.phase == Phase::moving) {
+        first = earlier(first, repairs.deadline(intake));
+        first = earlier(first, reporter.deadline(intake.map()));
+    }
+    return first;
 }
 
 Receiver::Receiver(const CoreConfig& config, Prng& prng, Limits limits)
@@ -249,11 +650,10 @@ void Receiver::fall_back_to_small_packets(Instant now) {
     careful->outcome.packets_sent = parts_->outcome.packets_sent;
     careful->intake.operations() = std::move(parts_->intake.operations());
     careful->is_started = true;
-    careful->source_heard = now;
-    careful->all_listen_at = parts_->all_listen_at;
-    careful->reach = parts_->reach;
-    careful->leave.go_on_as(now, parts_->leave);
-    careful->follow_standing(now);
+    careful->source = parts_->source;
+    careful->source.on_heard(now);
+    careful->standing.go_on_as(now, parts_->standing);
+    careful->adjust_to_standing(now);
     if (parts_->is_finishing) {  // It holds all of it already, and once is enough.
         careful->is_finishing = true;
         careful->outcome.phase = parts_->outcome.phase;
@@ -292,7 +692,7 @@ void Receiver::on_abort(Instant now, const Error& why) {
 }
 
 void Receiver::on_all_listen(Instant now) {
-    parts_->all_listen_at = now;
+    parts_->source.on_all_listen(now);
     parts_->work(now);
 }
 
@@ -304,44 +704,11 @@ void Receiver::next_sends(Instant now, SendBatch& sends) {
 }
 
 void Receiver::next_operations(Instant now, OperationBatch& operations) {
-    if (!parts_->is_over()) {
-        parts_->server.order_loads(parts_->intake.operations(), parts_->intake.next_ticket());
-    }
     parts_->take(now, operations);
 }
 
 std::optional<Instant> Receiver::deadline() const {
-    const Parts& parts = *parts_;
-    if (parts.is_over()) {
-        return parts.ending.deadline();
-    }
-    if (!parts.is_started || parts.server.wants_loads()) {
-        return kLongAgo;
-    }
-    auto first = earlier(parts.ending.deadline(), parts.source_deadline());
-    first = earlier(first, earlier(parts.call.deadline(), parts.done.deadline()));
-    first = earlier(first, earlier(parts.leave.deadline(), parts.reach.deadline()));
-    if (parts.may_answer()) {
-        first = earlier(first, parts.ready.deadline());
-    }
-    first = earlier(first, parts.server.deadline());
-    if (parts.server.is_waiting()) {
-        first = earlier(first, parts.pacer.burst_at(kLongAgo));
-    }
-    if (const auto patience = parts.disk_patience()) {
-        first = earlier(first, parts.disk_watch.deadline(*patience));
-    }
-    if (parts.config.holds_already) {
-        return parts.intake.has_begun()
-                   ? earlier(first, parts.reporter.deadline(parts.intake.map()))
-                   : first;
-    }
-    if (parts.outcome.phase == Phase::moving) {
-        first = earlier(first, earlier(parts.frontier_deadline(), parts.puller.deadline()));
-        first = earlier(first, parts.descriptor_pull.deadline());
-        first = earlier(first, parts.reporter.deadline(parts.intake.map()));
-    }
-    return first;
+    return parts_->next();
 }
 
 const Outcome& Receiver::outcome() const {

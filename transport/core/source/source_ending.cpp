@@ -22,8 +22,9 @@ SourceEnding::SourceEnding(const CoreConfig& config, const EndingLimits& limits)
 }
 
 void SourceEnding::fail(Rank culprit, Blame blame, std::string why) {
-    blame_ = blame;
-    result_.on_failed(culprit, std::move(why));
+    if (result_.on_failed(culprit, std::move(why))) {
+        blame_ = blame;
+    }
 }
 
 const wire::Ending* SourceEnding::decide(Instant now, bool is_held) {

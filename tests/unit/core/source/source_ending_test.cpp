@@ -1,0 +1,90 @@
+// Tests how the source ends the broadcast, and when it says that it is alive.
+#include "transport/core/source/source_ending.h"
+
+#include "tests/unit/core/parts.h"
+#include "transport/core/source/keep_alive.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+namespace {
+
+Datagram packet_of(unsigned from, wire::PacketType type) {
+    Datagram datagram;
+    datagram.header.rank = rank(from);
+    datagram.header.type = type;
+    return datagram;
+}
+
+struct Source {
+    SourceEnding ending{config_of(0, 3), {}};
+    ControlQueue control{100};
+    EndingLimits limits{};
+};
+
+}  // namespace
+
+TEST_CASE("the broadcast succeeds once all hold the object, the source's own copy included") {
+    Source source;
+    for (const unsigned each : {0U, 1U, 2U}) {
+        CHECK(source.ending.decide(kStart, true) == nullptr);
+        source.ending.on_done(rank(each));
+    }
+    CHECK(source.ending.decide(kStart, false) == nullptr);
+    const wire::Ending* const released = source.ending.decide(kStart, true);
+    REQUIRE(released != nullptr);
+    CHECK(released->outcome == 0);
+    CHECK(source.ending.decide(kStart, true) == nullptr);
+}
+
+TEST_CASE("the first failure decides, and is the one that is told") {
+    Source source;
+    source.ending.fail(rank(2), Blame::user, "no space");
+    source.ending.fail(rank(1), Blame::node, "silence");
+    const wire::Ending* const released = source.ending.decide(kStart, false);
+    REQUIRE(released != nullptr);
+    CHECK(released->rank == rank(2));
+    CHECK(released->why == "no space");
+    CHECK(source.ending.blame() == Blame::user);
+    CHECK(released->outcome != 0);
+}
+
+TEST_CASE("RELEASE is repeated until all have confirmed it, or for a while") {
+    Source source;
+    for (const unsigned each : {0U, 1U, 2U}) {
+        source.ending.on_done(rank(each));
+    }
+    CHECK_FALSE(source.ending.deadline());
+    REQUIRE(source.ending.decide(kStart, true) != nullptr);
+    source.ending.poll(kStart, source.control);
+    CHECK(drained(source.control).size() == 1);
+    source.ending.on_late(packet_of(1, wire::PacketType::done), source.control);
+    CHECK(drained(source.control).size() == 1);  // Again, to that member.
+    SECTION("all have confirmed it") {
+        source.ending.on_late(packet_of(1, wire::PacketType::done_ack), source.control);
+        CHECK(source.ending.deadline());
+        source.ending.on_late(packet_of(2, wire::PacketType::done_ack), source.control);
+    }
+    SECTION("time is over") {
+        source.ending.poll(kStart + source.limits.answer_late, source.control);
+    }
+    CHECK_FALSE(source.ending.deadline());
+}
+
+TEST_CASE("a source that has nothing to send says so soon, then more and more rarely") {
+    KeepAlive alive{milliseconds{2}, milliseconds{10}};
+    alive.on_spoken(kStart);
+    CHECK(alive.next(false) == kStart + milliseconds{2});
+    CHECK(alive.next(true) == kStart + milliseconds{10});
+    alive.on_kept_alive(kStart);
+    CHECK(alive.next(false) == kStart + milliseconds{4});
+    for (int i = 0; i < 5; ++i) {
+        alive.on_kept_alive(kStart);
+    }
+    CHECK(alive.next(false) == kStart + milliseconds{10});
+    alive.on_data(kStart + milliseconds{1});
+    CHECK(alive.next(false) == kStart + milliseconds{3});
+}
