@@ -342,6 +342,31 @@ TEST_CASE("seed 481: a member behind a partition at the end hears RELEASE later"
     ran.all_released();
 }
 
+// The source repeats RELEASE for two seconds, and then it is gone.
+TEST_CASE("a member that is cut off at the end, and holds the object, does not fail",
+          "[scenario]") {
+    Plan plan = calm_plan(6, 16 * kMiB);
+    plan.member[2].finish_takes = milliseconds{400};  // All others wait for this one.
+    plan.partitions.push_back(
+        {.members = {4}, .begin = milliseconds{450}, .end = milliseconds{3450}});
+    const Ran ran{plan};
+    INFO(ran.world.report());
+    ran.all_released();
+    CHECK(ran.world.host(4).outcome().is_end_unheard);
+    CHECK_FALSE(ran.world.host(3).outcome().is_end_unheard);
+}
+
+TEST_CASE("a member that holds the object may leave without harm to the others", "[scenario]") {
+    Plan plan = calm_plan(6, 16 * kMiB);
+    plan.member[2].finish_takes = milliseconds{800};
+    plan.member[4].abort_at = milliseconds{600};
+    const Ran ran{plan};
+    INFO(ran.world.report());
+    for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
+        CHECK((ran.phase(rank) == core::Phase::released) == (rank != 4));
+    }
+}
+
 // A DATA packet carries 16 bits of its number: a member that heard nothing of a sender for 2^15
 // packets could open none of its answers.
 TEST_CASE("seed 1566: a member that lost the whole first pass is answered all the same",

@@ -163,6 +163,8 @@ enum class Phase : std::uint8_t {
 struct Outcome {
     Phase phase = Phase::wiring;
     std::optional<Error> why;
+    /// Released without RELEASE: the member holds the object, and the source fell silent.
+    bool is_end_unheard = false;
     Rank culprit;  ///< The member that `why` is about, if there is one.
     std::uint64_t bytes_held = 0;
     std::optional<Instant> held_at;

@@ -65,6 +65,7 @@ struct Receiver::Parts {
     void adjust_to_standing(Instant now);
     /// This member fails for a reason of its own.
     void fail(Instant now, Error why);
+    void end_unheard();
     void stop();
     void take(Instant now, OperationBatch& batch);
     [[nodiscard]] std::optional<Instant> next() const;
@@ -499,7 +500,7 @@ void Receiver::Parts::watch(Instant now) {
         return;
     }
     if (auto why = source.poll(now, outcome.phase)) {
-        return fail(now, *std::move(why));
+        return outcome.phase == Phase::holding ? end_unheard() : fail(now, *std::move(why));
     }
     if (auto unheard = find_unheard(ready, config)) {
         fail(now, std::move(unheard->why));
@@ -582,6 +583,13 @@ void Receiver::Parts::fail(Instant now, Error why) {
     outcome.phase = Phase::failed;
     outcome.culprit = config.own;
     outcome.why = std::move(why);
+    stop();
+}
+
+/// This member holds the object; what became of the others is not its to say.
+void Receiver::Parts::end_unheard() {
+    outcome.phase = Phase::released;
+    outcome.is_end_unheard = true;
     stop();
 }
 

@@ -52,6 +52,16 @@ TEST_CASE("the first failure decides, and is the one that is told") {
     CHECK(released->outcome != 0);
 }
 
+TEST_CASE("a member that is done may leave") {
+    Source source;
+    source.ending.on_done(rank(1));
+    source.ending.fail(rank(1), Blame::node, "killed");
+    CHECK(source.ending.decide(kStart, true) == nullptr);
+    source.ending.on_done(rank(0));
+    source.ending.fail(rank(0), Blame::node, "killed");
+    CHECK(source.ending.decide(kStart, true) != nullptr);
+}
+
 TEST_CASE("RELEASE is repeated until all have confirmed it, or for a while") {
     Source source;
     for (const unsigned each : {0U, 1U, 2U}) {
