@@ -87,6 +87,12 @@ std::int64_t Pacer::credit(Instant now) {
     return credit_;
 }
 
+void Pacer::rest(Instant now) {
+    const bool had_forgotten = has_forgotten_;
+    static_cast<void>(credit(now));
+    has_forgotten_ = had_forgotten;
+}
+
 Instant Pacer::burst_at(Instant now) const {
     const std::int64_t lacking = std::int64_t{burst_} - credit_;
     if (lacking <= 0 || !is_started_) {

@@ -26,6 +26,9 @@ class Pacer {
     /// PacerLimits::stretch_max.
     void set_burst_factor(Instant now, std::uint32_t burst_factor);
     [[nodiscard]] std::uint32_t burst_factor() const { return burst_factor_; }
+    /// There was nothing to send until now: tokens accumulate within the bounds, and none of
+    /// them counts as discarded.
+    void rest(Instant now);
     /// True if tokens were discarded since the last call.
     [[nodiscard]] bool take_forgotten() { return std::exchange(has_forgotten_, false); }
 

@@ -89,6 +89,7 @@ struct Sender::Parts {
     // What is sent and read.
     void fill(Instant now, SendBatch& batch);
     void fill_data(Instant now, SendBatch& batch);
+    [[nodiscard]] bool has_data_to_send() const;
     void take(Instant now, OperationBatch& batch);
     void skip_complete_members();
     void update_listeners(Instant now);
@@ -137,6 +138,7 @@ struct Sender::Parts {
     std::uint64_t next_ticket = 1;
     DiskWatch disk_watch;
     bool is_started = false;
+    bool is_idle = true;  ///< There was no data to send, when it was last asked for some.
     bool are_holders_spared = false;
     bool is_finishing = false;
 };
@@ -340,6 +342,9 @@ void Sender::Parts::on_finished(Instant now, const Completion& done) {
 /// Everything that becomes due by itself.
 void Sender::Parts::work(Instant now) {
     start(now);
+    if (is_idle) {
+        pacer.rest(now);
+    }
     if (!is_over()) {
         work_on_readiness(now);
         work_on_object(now);
@@ -506,6 +511,9 @@ std::optional<Instant> Sender::Parts::next() const {
 void Sender::Parts::fill(Instant now, SendBatch& batch) {
     const std::size_t before = batch.packets;
     const std::size_t sends_before = batch.sends.size();
+    if (is_idle) {
+        pacer.rest(now);
+    }
     pacer.charge(control.drain(batch, numbers));
     if (!is_over() && readiness.may_begin() && may_send() && pacer.is_due(now)) {
         fill_data(now, batch);
@@ -514,6 +522,13 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
     pace.on_sends(now, sends);
     away.on_sends(sends);
     outcome.packets_sent += batch.packets - before;
+    is_idle = !has_data_to_send();
+}
+
+/// With more tokens it would send data: it does not wait for its disk, the window or reports.
+bool Sender::Parts::has_data_to_send() const {
+    const bool may_go_on = pass().is_waiting() && !board.deadline(pass().cursor().block);
+    return may_send() && (may_go_on || repairs.server().is_waiting());
 }
 
 void Sender::Parts::fill_data(Instant now, SendBatch& batch) {

@@ -20,8 +20,8 @@ class SourceEnding {
   public:
     SourceEnding(const CoreConfig& config, const EndingLimits& limits);
 
-    /// A member cannot hold the object. The first failure decides; that of a member that is done
-    /// does not count, unless it is the source's.
+    /// A member cannot hold the object. The first failure decides; that of a member that is
+    /// done does not count, unless it is the source's.
     void fail(Rank culprit, Blame blame, std::string why);
     void on_done(std::span<const wire::RankRun> ranks) { result_.on_done(ranks); }
     void on_done(Rank rank) { result_.on_done(rank); }
