@@ -23,6 +23,7 @@ constexpr std::uint16_t kIn64Disk = 0xffffU;
 constexpr unsigned kExtra64 = 0x0001;
 constexpr unsigned kExtraUnicodePath = 0x7075;
 constexpr unsigned kMadeByDos = 0;
+constexpr unsigned kMadeByUnix = 3;
 
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t count) {
     std::uint64_t value = 0;
@@ -180,28 +181,31 @@ class Finder {
         if (!take_extras(rest.substr(kEntryBytes + name_bytes, extra_bytes), rest, member)) {
             return false;
         }
-        const bool is_dos = u16(rest, 4) >> 8U == kMadeByDos;
-        if (is_dos && member.name.find('/') == std::string::npos) {  // As in unzip(1).
+        const unsigned made_by = u16(rest, 4) >> 8U;
+        if (made_by == kMadeByDos &&
+            member.name.find('/') == std::string::npos) {  // As in unzip(1).
             std::ranges::replace(member.name, '\\', '/');
         }
-        if (is_dos) {
-            member.mode = mode_beside(u32(rest, 38));
+        if (made_by != kMadeByUnix) {
+            const std::uint32_t unix_half = made_by == kMadeByDos ? 0xffff0000U : 0U;
+            member.mode =
+                mode_of(u32(rest, 38) & (unix_half | 0xffU), member.name.ends_with('/'));
         }
         members.push_back(std::move(member));
         rest.remove_prefix(all);
         return true;
     }
 
-    /// Python on Windows and others write a mode beside DOS attributes. As in unzip(1), it is
-    /// used if it agrees with these.
-    static std::optional<std::uint16_t> mode_beside(std::uint32_t attributes) {
+    /// DOS attributes tell only what is read-only and what is a directory. Python on Windows
+    /// and others write a mode beside them. As in unzip(1), it is used if it agrees with them,
+    /// and a name that ends in a slash makes a directory of any entry.
+    static std::uint16_t mode_of(std::uint32_t attributes, bool is_named_directory) {
         const bool is_read_only = (attributes & 0x01U) != 0;
-        const bool is_directory = (attributes & 0x10U) != 0;
+        const bool is_directory = is_named_directory || (attributes & 0x10U) != 0;
         const std::uint32_t mode = (attributes >> 16U) & 0777U;
-        const std::uint32_t owners =
-            0400U | (is_read_only ? 0U : 0200U) | (is_directory ? 0100U : 0U);
-        return (mode & 0700U) == owners ? std::optional{static_cast<std::uint16_t>(mode)}
-                                        : std::nullopt;
+        const std::uint32_t rights =
+            0444U | (is_read_only ? 0U : 0222U) | (is_directory ? 0111U : 0U);
+        return static_cast<std::uint16_t>((mode & 0700U) == (rights & 0700U) ? mode : rights);
     }
 
     /// Reads the offset, and the name in UTF-8 if it belongs to the entry's name.

@@ -18,7 +18,8 @@ namespace stage {
 struct ZipMember {
     std::uint64_t offset = 0;  ///< The offset of its own header, from `begin` on.
     std::string name;          ///< Any bytes; not empty.
-    /// Permission bits beside DOS attributes, where libarchive does not see them.
+    /// Permission bits of an entry that no Unix made: libarchive knows only DOS attributes, and
+    /// not all of these.
     std::optional<std::uint16_t> mode{};
 };
 

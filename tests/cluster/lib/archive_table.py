@@ -47,13 +47,13 @@ def tar(members, form=tarfile.PAX_FORMAT, end=1024):
     return out.getvalue()[:used] + bytes(end)
 
 
-def zipped(members, comment=b""):
+def zipped(members, comment=b"", system=3, attributes=0):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.comment = comment
         for name, mode, content in members:
             one = zipfile.ZipInfo(name, (2009, 2, 13, 23, 31, 30))
-            one.create_system, one.external_attr = 3, mode << 16
+            one.create_system, one.external_attr = system, mode << 16 | attributes
             archive.writestr(one, content)
     return out.getvalue()
 
@@ -118,6 +118,12 @@ def dos():
     return data[:at + 5] + b"\0" + data[at + 6:]
 
 
+def by_system(system):
+    """Read-only by DOS attributes; and as Python writes there what it is given without them."""
+    read_only = zipped([("read", 0, b"x")], system=system, attributes=0x21)
+    return {"zip": read_only}, {"zip": zipped([("d/", 0, b""), ("d/f", 0, b"x")], system=system)}
+
+
 def oddities(top):
     whole, zip_whole = tar(TREE), zipped(ZIP_TREE)
     long = [("d/" + "y" * 90 + "/" + name, name) for name in NAMES]
@@ -147,6 +153,11 @@ def oddities(top):
         "a program before it": {"zip": b"#!/usr/bin/env python3\n" + zip_whole},
         "a comment of 60,000 bytes": {"zip": zipped(ZIP_TREE, b"c" * 60_000)},
         "backslashes by DOS": {"zip": dos()},
+        "read-only by DOS": by_system(0)[0],
+        "read-only by Windows NT": by_system(11)[0],
+        "a directory by DOS, known by its slash only": by_system(0)[1],
+        "a directory by Windows NT, known by its slash only": by_system(11)[1],
+        "a directory without its slash": {"zip": zipped([("d", 0o40755, b""), ("d/f", 0o100644, b"x")], attributes=0x10)},
         "a password": {"zip": password(top)},
         "an absolute name": plain(tar([member("/tmp/stagecast-absolute", content=b"x")])),
         "a name that goes up": plain(tar([member("d/../../up", content=b"x")])),

@@ -80,6 +80,33 @@ TEST_CASE("modes beside DOS attributes are used if they agree, as in unzip") {
     CHECK(mode("d") == 0700);
 }
 
+TEST_CASE("what no Unix made has modes by its DOS attributes, and usable directories") {
+    const Scratch to;
+    Zip zip;
+    // Info-ZIP on Windows NT, 7-Zip's and PKZIP's numbers of the systems.
+    for (const unsigned system : {0U, 6U, 7U, 10U, 11U, 14U, 19U}) {
+        const std::string of = std::to_string(system);
+        zip.file("file" + of, "x", {.made_by = system, .attributes = 0x20, .mode = 0})
+            .file("read" + of, "x", {.made_by = system, .attributes = 0x21, .mode = 0})
+            .file("d" + of + "/", "", {.made_by = system, .attributes = 0x10, .mode = 0})
+            .file("named" + of + "/", "", {.made_by = system, .mode = 0600})
+            .file("named" + of + "/f", "x", {.made_by = system, .mode = 0600});
+    }
+    REQUIRE(unpacking(zip.bytes(), to) == "ok");
+    for (const unsigned system : {0U, 6U, 7U, 10U, 11U, 14U, 19U}) {
+        const auto mode = [&](const std::string& name, const std::string& below = "") {
+            const std::string path = "t/" + name + std::to_string(system) + below;
+            return status_of(to.path(path)).st_mode & 07777U;
+        };
+        CAPTURE(system);
+        CHECK(mode("file") == 0644);
+        CHECK(mode("read") == 0444);
+        CHECK(mode("d") == 0755);
+        CHECK(mode("named") == 0755);
+        CHECK(mode("named", "/f") == (system == 0 ? 0600 : 0644));
+    }
+}
+
 TEST_CASE("a zip is found behind a program, before a comment, and empty") {
     const std::string zip = Zip{}.file("f", "content").bytes();
     for (const std::string& bytes : {zip,
