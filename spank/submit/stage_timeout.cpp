@@ -68,7 +68,8 @@ std::optional<Duration> read_slurm_time(std::string_view text) {
 
 Result<Duration> read_stage_timeout(std::string_view text) {
     const std::string option = "--stage-timeout=" + printable(text);
-    if (!text.empty() && std::ranges::all_of(text, is_digit)) {
+    const bool is_zero = text.find_first_not_of('0') == std::string_view::npos;
+    if (!is_zero && std::ranges::all_of(text, is_digit)) {
         return Error{Blame::user, option + " has no unit"}.remedy(
             "write " + printable(text) + "min or " + printable(text) + "s");
     }
