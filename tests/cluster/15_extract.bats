@@ -6,7 +6,7 @@ load lib/jobs
 load lib/fault
 
 setup_file() {
-  cluster_up 3 --stagecast MaxBytes=100000000 --stagecast RateMax=400mbit
+  cluster_up 3 --stagecast MaxBytes=100000000 --stagecast RateMax=400mbit --stagecast StageTimeout=120
   install -m 755 "$CLUSTER_TESTS/attack/archives.py" "$CLUSTER_DIR/srv/"
 }
 teardown_file() { cluster_down; }
