@@ -111,6 +111,10 @@ not_made() { local node; for node in "${NODES[@]}"; do lab on "$node" test ! -e 
   lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
   as_alice srun -N3 --stage-file=data:/tmp/d/data:overwrite /srv/rank.sh > "$WORK/out"
   staged_everywhere "$WORK/out" data
+  lab on n1 -u alice ln -sfn nowhere /tmp/d/data
+  sbatch_fails --stage-file=data:/tmp/d/data:keep
+  sentence "$OUT" n1 /tmp/d/data 'neither a file nor a link'
+  lab on n1 rm /tmp/d/data
 }
 
 no_job_directory() {

@@ -20,7 +20,9 @@ def of_existing(flag, is_directory, prior):
         return "either" if flag in ("newer", "overwrite") else "left"
     if prior in ("older", "newer", "same"):
         return {"": "fail", "keep": "left", "newer": "placed" if prior == "older" else "left", "overwrite": "placed"}[flag]
-    if prior in ("link", "dangling") or is_directory == (prior == "directory"):
+    if prior == "dangling" or (prior == "link" and is_directory):  # (The link leads to a file.)
+        return {"newer": "any", "overwrite": "placed"}.get(flag, "fail")
+    if prior == "link" or is_directory == (prior == "directory"):
         return {"": "fail", "keep": "left", "newer": "any", "overwrite": "placed"}[flag]
     return "any" if flag else "fail"  # a file where a directory goes, or the other way round
 

@@ -55,4 +55,19 @@ Status check_alone(int directory,
     return {};
 }
 
+Status check_kept(int directory,
+                  const std::string& name,
+                  const std::string& path,
+                  mode_t kind) {
+    struct stat there {};
+    if (::fstatat(directory, name.c_str(), &there, 0) == 0 &&
+        (there.st_mode & S_IFMT) == kind) {
+        return {};
+    }
+    const char* what = kind == S_IFDIR ? "directory" : "file";
+    return Error{Blame::user,
+                 path + ": exists already, and is neither a " + what + " nor a link to one"}
+        .remedy("remove it, or use overwrite instead of keep or newer (SRC:DST:overwrite)");
+}
+
 }  // namespace stage

@@ -76,6 +76,13 @@ struct TargetNeeds {
                                  const Writer& writer,
                                  const std::string& path);
 
+/// An existing entry that stays must be what the job expects there, of `kind` (S_IFREG or
+/// S_IFDIR), or a link that leads to it: not a pipe, nor a link that leads nowhere.
+[[nodiscard]] Status check_kept(int directory,
+                                const std::string& name,
+                                const std::string& path,
+                                mode_t kind);
+
 class Target {
   public:
     Target(const Target&) = delete;

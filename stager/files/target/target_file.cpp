@@ -117,7 +117,7 @@ Status TargetFile::look() {
         (order_.existing == Existing::newer && !order_.is_newer &&
          mtime_of(there) >= node_.mtime)) {
         way_ = Way::leave;
-        return {};
+        return check_kept(directory_.fd.get(), name_, path(), S_IFREG);
     }
     if (may_replace_) {
         return {};
@@ -436,11 +436,14 @@ Status TargetFile::still_there() const {
     struct stat ours {};
     const bool is_there =
         ::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there && (way_ == Way::leave || (::fstat(fd_.get(), &ours) == 0 &&
-                                            identity_of(ours) == identity_of(there)))) {
-        return check_counts(there);
+    const bool is_left = way_ == Way::leave;
+    if (!is_there || (!is_left && (::fstat(fd_.get(), &ours) != 0 ||
+                                   identity_of(ours) != identity_of(there)))) {
+        return was_taken_away(path());
     }
-    return was_taken_away(path());
+    Status counts = check_counts(there);
+    return counts && is_left ? check_kept(directory_.fd.get(), name_, path(), S_IFREG)
+                             : std::move(counts);
 }
 
 /// Another process made a file of that name meanwhile. It is treated like an existing file.

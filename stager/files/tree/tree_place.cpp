@@ -84,7 +84,7 @@ Status TreePlace::look_at(const struct stat& there) {
     const FileIdentity own = identity_of(there);
     is_left_ = (order_.source && *order_.source == own) || order_.existing == Existing::keep;
     if (is_left_) {
-        return {};
+        return check_kept(directory_.fd.get(), name_, path(), S_IFDIR);
     }
     if (order_.existing == Existing::refuse) {
         return exists();
@@ -100,7 +100,10 @@ Status TreePlace::look_at(const struct stat& there) {
         }
         is_left_ = *newest >= mtime_;
     }
-    const bool is_in_the_way = !is_left_ && is_mount_point(directory_.fd.get(), name_);
+    if (is_left_) {
+        return check_kept(directory_.fd.get(), name_, path(), S_IFDIR);
+    }
+    const bool is_in_the_way = is_mount_point(directory_.fd.get(), name_);
     return is_in_the_way ? Status{failed(EBUSY)} : Status{};
 }
 
@@ -218,7 +221,9 @@ Status TreePlace::still_there() const {
     struct stat there {};
     const bool is_there =
         ::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-    return is_there ? check_counts(there) : Status{was_taken_away(path())};
+    Status counts = is_there ? check_counts(there) : Status{was_taken_away(path())};
+    return counts && is_left_ ? check_kept(directory_.fd.get(), name_, path(), S_IFDIR)
+                              : std::move(counts);
 }
 
 /// Handles an existing entry of that name, also one that was made meanwhile.
@@ -233,7 +238,9 @@ Status TreePlace::replace() {
     if (order_.existing == Existing::keep) {
         is_left_ = true;
         has_temporary_ = false;
-        return remove_entry(at, temporary_);
+        const Status kept = check_kept(at, name_, path(), S_IFDIR);
+        const Status removed = remove_entry(at, temporary_);
+        return kept ? removed : kept;
     }
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
         // The old tree has the temporary name now.

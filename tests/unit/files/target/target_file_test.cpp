@@ -81,6 +81,41 @@ TEST_CASE("an existing destination is treated by the user's flags") {
     CHECK(to.names() == Names{"x"});
 }
 
+TEST_CASE("what keep and newer leave is a file, or a link to one") {
+    const Scratch to;
+    const auto existing = GENERATE(Existing::keep, Existing::newer);
+    const std::string path = to.path("x");
+    const auto refused = [&] {
+        return Contains(
+            "/x: exists already, and is neither a file nor a link to one; remove it");
+    };
+    SECTION("a pipe") {
+        REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+        CHECK_THAT(stage_new(to, "x", existing), refused());
+    }
+    SECTION("a link to nothing") {
+        REQUIRE(::symlink("nothing", path.c_str()) == 0);
+        CHECK_THAT(stage_new(to, "x", existing), refused());
+    }
+    SECTION("a link to itself") {
+        REQUIRE(::symlink("x", path.c_str()) == 0);
+        CHECK_THAT(stage_new(to, "x", existing), refused());
+    }
+    SECTION("a link to a directory") {
+        REQUIRE(::symlink(".", path.c_str()) == 0);
+        CHECK_THAT(stage_new(to, "x", existing), refused());
+    }
+    SECTION("a link to a file") {
+        to.write("file", "old");
+        REQUIRE(::symlink("file", path.c_str()) == 0);
+        CHECK(stage_new(to, "x", existing) == "ok");
+        CHECK(content_of(path) == "old");
+    }
+    struct stat there {};
+    CHECK(::lstat(path.c_str(), &there) == 0);
+    CHECK(!S_ISREG(there.st_mode));
+}
+
 TEST_CASE("a symbolic link at the destination is never written through") {
     const Scratch to;
     const Scratch elsewhere;

@@ -244,6 +244,35 @@ TEST_CASE("newer replaces a tree from before 1970 by a later one") {
     check_same(from.path("t"), to.path("t"));
 }
 
+TEST_CASE("what keep and newer leave is a directory, or a link to one") {
+    const Scratch from;
+    const Scratch to;
+    from.write("t/file", "new");
+    const auto existing = GENERATE(Existing::keep, Existing::newer);
+    const auto refused = [&] {
+        return Contains(
+            "/t: exists already, and is neither a directory nor a link to one; remove");
+    };
+    for (const char* path : {"t/file", "t"}) {
+        date(from.path(path), 1000);
+    }
+    SECTION("a file") {
+        to.write("t", "a file");
+        CHECK_THAT(staging(from.path("t"), to.path(), existing), refused());
+        CHECK(content_of(to.path("t")) == "a file");
+    }
+    SECTION("a link to nothing") {
+        make_link("nothing", to.path("t"));
+        CHECK_THAT(staging(from.path("t"), to.path(), existing), refused());
+    }
+    SECTION("a link to a directory") {
+        to.write("other/file", "x");
+        make_link("other", to.path("t"));
+        CHECK(staging(from.path("t"), to.path(), existing) == "ok");
+        CHECK(to.names() == Names{"other/file", "t"});
+    }
+}
+
 TEST_CASE("a link at the destination is replaced, not followed") {
     const Scratch from;
     const Scratch to;
