@@ -64,9 +64,11 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
                                                            Loop& loop,
                                                            const Logger& log,
                                                            Counters& counters,
-                                                           OnRequest on_request) {
+                                                           OnRequest on_request,
+                                                           OnClose on_close) {
     auto server = std::make_unique<ControlServer>(Token{}, path, loop, log, counters);
     server->on_request_ = std::move(on_request);
+    server->on_close_ = std::move(on_close);
     if (Status listening = server->listen(); !listening) {
         return std::move(listening).error();
     }
@@ -81,6 +83,7 @@ Status ControlServer::listen() {
     }
     if (socket_) {
         loop_.forget(socket_.get());
+        on_close_(std::move(socket_));  // Its backlog is of users, too.
     }
     socket_ = std::move(*socket);
     return loop_.watch(socket_.get(), EPOLLIN, [this](auto) { on_connect(); });
@@ -141,7 +144,7 @@ void ControlServer::close_socket() {
     // The name goes first: a client that is disconnected connects again at once.
     static_cast<void>(::unlink(path_.c_str()));
     loop_.forget(socket_.get());
-    socket_.reset();
+    on_close_(std::move(socket_));
     loop_.cancel(std::exchange(restoring_, 0));
     if (removals_) {
         loop_.forget(removals_.get());
@@ -172,6 +175,7 @@ void ControlServer::on_connect() {
         const uid_t uid = peer_uid(fd.get());
         if (!make_place(uid)) {
             ++counters_.control_refused;
+            on_close_(std::move(fd));
             continue;
         }
         add(std::move(fd), uid);
@@ -180,9 +184,10 @@ void ControlServer::on_connect() {
 
 void ControlServer::add(UniqueFd fd, uid_t uid) {
     const ConnectionId id = ++last_;
-    const Status watched =
-        loop_.watch(fd.get(), EPOLLIN, [this, id](auto) { read_request(id); });
-    if (!watched) {
+    const int yes = 1;  // An urgent byte, and its descriptors, are seen like the others.
+    const bool is_set = ::setsockopt(fd.get(), SOL_SOCKET, SO_OOBINLINE, &yes, sizeof yes) == 0;
+    if (!is_set || !loop_.watch(fd.get(), EPOLLIN, [this, id](auto) { read_request(id); })) {
+        on_close_(std::move(fd));
         return;
     }
     Connection& connection = connections_[id];
@@ -222,11 +227,39 @@ bool ControlServer::make_place(uid_t uid) {
     return true;
 }
 
+/// As read(); but nothing is read if a user's descriptors are beside it, because the kernel
+/// closes those in the thread that reads. Fails then with EPERM.
+ssize_t ControlServer::read_some(ConnectionId id, std::span<std::byte> room) {
+    const Connection& connection = connections_.at(id);
+    std::size_t count = room.size();
+    if (!connection.is_root()) {
+        iovec part{.iov_base = room.data(), .iov_len = room.size()};
+        msghdr head{};
+        head.msg_iov = &part;
+        head.msg_iovlen = 1;
+        const ssize_t there = ::recvmsg(connection.fd.get(), &head, MSG_PEEK);
+        if (there <= 0) {
+            return there;
+        }
+        if ((static_cast<unsigned>(head.msg_flags) & static_cast<unsigned>(MSG_CTRUNC)) != 0) {
+            errno = EPERM;
+            return -1;
+        }
+        count = static_cast<std::size_t>(there);
+    }
+    return ::read(connection.fd.get(), room.data(), count);
+}
+
 void ControlServer::read_request(ConnectionId id) {
     Connection& connection = connections_.at(id);
     std::array<std::byte, kReadBytes> buffer{};
-    const ssize_t count = ::read(connection.fd.get(), buffer.data(), buffer.size());
+    const ssize_t count = read_some(id, buffer);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (count < 0 && errno == EPERM && !connection.asked) {
+        connection.asked = true;
+        refuse(id, "a request must bring no descriptors");
         return;
     }
     // After its request a client has nothing more to send, whatever the answer waits for.
@@ -322,6 +355,9 @@ void ControlServer::drop(ConnectionId id) {
     if (found != connections_.end()) {
         loop_.cancel(found->second.timer);
         loop_.forget(found->second.fd.get());
+        if (!found->second.is_root()) {
+            on_close_(std::move(found->second.fd));
+        }
         connections_.erase(found);
     }
 }

@@ -3,7 +3,8 @@
 // Each connection carries one request and one answer (control/message.h). The daemon identifies
 // the client by SO_PEERCRED: root may send every request, other users only PING and STATUS. A
 // user may hold few connections, each for a short time; they are counted for each uid, and none
-// of them takes a place that root's prolog needs.
+// of them takes a place that root's prolog needs. Users may send descriptors that block whoever
+// closes them; the server neither receives these nor closes the connection itself.
 #pragma once
 
 #include "stager/control/frame.h"
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace stage {
@@ -28,6 +30,8 @@ class ControlServer {
     using OnRequest = std::function<void(ConnectionId, Request)>;
     /// The client has closed the connection before it was answered.
     using OnGone = std::function<void(ConnectionId)>;
+    /// Closes a socket without blocking, even if a user's unread descriptors are in it.
+    using OnClose = std::function<void(UniqueFd)>;
 
     /// Listens at `path` and replaces a socket that a dead daemon left. Makes the socket again
     /// if another process (a cleaner of old files) removes it while the daemon runs. All
@@ -36,7 +40,8 @@ class ControlServer {
                                                        Loop& loop,
                                                        const Logger& log,
                                                        Counters& counters,
-                                                       OnRequest on_request);
+                                                       OnRequest on_request,
+                                                       OnClose on_close);
     ControlServer(
         Token token, std::string path, Loop& loop, const Logger& log, Counters& counters);
     ControlServer(const ControlServer&) = delete;
@@ -75,6 +80,7 @@ class ControlServer {
     void add(UniqueFd fd, uid_t uid);
     [[nodiscard]] bool make_place(uid_t uid);
     void read_request(ConnectionId id);
+    [[nodiscard]] ssize_t read_some(ConnectionId id, std::span<std::byte> room);
     void take_request(ConnectionId id, Bytes message);
     void write_some(ConnectionId id);
     void refuse(ConnectionId id, const std::string& why);
@@ -86,6 +92,7 @@ class ControlServer {
     Counters& counters_;
     OnRequest on_request_;
     OnGone on_gone_;
+    OnClose on_close_;
     UniqueFd socket_;
     UniqueFd
         removals_;  ///< inotify(7) of the socket's directory; empty where it is not available.

@@ -108,6 +108,7 @@ Status Daemon::open_children(Spawner spawner) {
         return hosts.error();
     }
     hosts_ = std::move(*hosts);
+    closing_.emplace(loop_, *children_, log_, kRoleClosing);
     munge_.emplace(loop_, *children_, log_, kRoleMunge);
     loop_.before_wait([this] { munge_->before_wait(); });
     cache_.emplace(NodeCache::Dependencies{.loop = loop_,
@@ -200,14 +201,15 @@ Status Daemon::open_listeners() {
         return incoming.error();
     }
     incoming_ = std::move(*incoming);
-    auto control =
-        ControlServer::open(config_.run_dir + "/stagecastd.sock",
-                            loop_,
-                            log_,
-                            counters_,
-                            [this](ControlServer::ConnectionId id, const Request& request) {
-                                on_request(id, request);
-                            });
+    auto control = ControlServer::open(
+        config_.run_dir + "/stagecastd.sock",
+        loop_,
+        log_,
+        counters_,
+        [this](ControlServer::ConnectionId id, const Request& request) {
+            on_request(id, request);
+        },
+        [this](UniqueFd socket) { closing_->close(std::move(socket)); });
     if (!control) {
         return control.error();
     }

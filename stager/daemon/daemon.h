@@ -4,6 +4,7 @@
 #pragma once
 
 #include "stager/daemon/ask_server.h"
+#include "stager/daemon/base/closing_process.h"
 #include "stager/daemon/base/munge_driver.h"
 #include "stager/daemon/base/services.h"
 #include "stager/daemon/cache/cache_server.h"
@@ -76,6 +77,7 @@ class Daemon {
     std::unique_ptr<Children> children_;
     std::optional<VerdictStore> verdicts_;
     std::unique_ptr<HostPool> hosts_;
+    std::optional<ClosingProcess> closing_;
     std::optional<MungeDriver> munge_;
     std::optional<NodeCache> cache_;
     UserClosers closers_;

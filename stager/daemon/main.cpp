@@ -5,6 +5,7 @@
 // page. Before anything else the daemon forks its spawner, whose children so inherit nothing.
 #include "stager/cache/copier.h"
 #include "stager/config/config.h"
+#include "stager/daemon/base/closing_process.h"
 #include "stager/daemon/daemon.h"
 #include "stager/link/munge_client.h"
 #include "stager/slurm/slurm_query.h"
@@ -114,7 +115,8 @@ int serve(const Config& config, const Options& options) {
                                             [](int fd) { return run_slurm_query(fd); },
                                             [user = service_user()](int fd) {
                                                 return run_cache_copier(fd, user.uid, user.gid);
-                                            }},
+                                            },
+                                            run_closing_process},
                                   .cgroup = own_cgroup()});
     if (!spawner) {
         log.error(spawner.error().sentence());

@@ -10,13 +10,15 @@ setup_file() {
   cluster_up 3 --cpus 16 --stagecast MaxStagesPerNode=4 --stagecast StageTimeout=90
   gcc -O2 -pthread -o "$CLUSTER_DIR/srv/flood" "$CLUSTER_TESTS/attack/flood.c"
   chmod 755 "$CLUSTER_DIR/srv/flood"
+  install -m 755 "$CLUSTER_TESTS/attack/descriptors.py" "$CLUSTER_DIR/srv/"
 }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
   local node
   for node in "${NODES[@]}"; do
-    lab on "$node" bash -c 'pkill -KILL -u bob -x flood; pkill -KILL -u alice -x bindfs; umount -l /tmp/fuse 2>/dev/null; rm -rf /tmp/fuse /tmp/real; true'
+    lab on "$node" bash -c 'pkill -KILL -u bob -x "flood|descriptors.py"; true'
+    lab on "$node" bash -c 'pkill -KILL -u alice -x bindfs; umount -l /tmp/fuse 2>/dev/null; rm -rf /tmp/fuse /tmp/real; true'
   done
   heal
   test_ends
@@ -48,6 +50,21 @@ flood() {
   for i in 1 2 3; do as_alice srun -w n0,n1 -N2 --stage-file=data true; done
   run ! ask n0 bob status
 }
+
+@test "descriptors of bob's that block the process that closes them: the prolog and alice are served" {
+  input data 100000
+  lab on n0 -u bob -d / /srv/descriptors.py /run/stagecast/stagecastd.sock 100 < /dev/null > "$WORK/sent" 2>&1 3>&- &
+  wait_for 20 grep -q sent "$WORK/sent" || { cat "$WORK/sent"; false; }
+  local i
+  for i in 1 2 3; do as_alice srun -w n0,n1 -N2 --stage-file=data true; done
+  ask n0 alice status
+  log_since stagecastd-n0 | grep 'must bring no descriptors'
+  lab on n0 bash -c 'kill "$(cat /run/lab/stagecastd.pid)"'   # Its end waits for none of them, either.
+  wait_for 10 daemon_is_gone
+  lab start n0 stagecastd
+  as_alice srun -w n0,n1 -N2 --stage-file=data true
+}
+daemon_is_gone() { lab on n0 bash -c '! kill -0 "$(cat /run/lab/stagecastd.pid)"'; }
 
 # hanging COUNT: COUNT steps of alice's on n0 whose source never answers.
 hanging() {

@@ -31,6 +31,7 @@ struct LinkPolicy;
 inline constexpr std::uint32_t kRoleMunge = 0;
 inline constexpr std::uint32_t kRoleSlurmQuery = 1;
 inline constexpr std::uint32_t kRoleCacheCopier = 2;
+inline constexpr std::uint32_t kRoleClosing = 3;
 
 /// A stage that is over, for `stagecast explain`.
 struct EndedStage {

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -37,11 +38,20 @@ class World {
   public:
     World() {
         static_cast<void>(::chmod(scratch_.path().c_str(), 0755));
-        auto server =
-            ControlServer::open(path_, *loop_, log_, counters_, [this](auto id, auto) {
+        auto server = ControlServer::open(
+            path_,
+            *loop_,
+            log_,
+            counters_,
+            [this](auto id, auto) {
                 ++requests;
                 if (!waits_for_gone) {
                     server_->answer(id, reply);
+                }
+            },
+            [this](UniqueFd socket) {
+                if (keeps_closed) {
+                    closed.push_back(std::move(socket));
                 }
             });
         REQUIRE(server);
@@ -76,6 +86,9 @@ class World {
         return answer;
     }
 
+    void run_until_closed(std::size_t count) {
+        run_until(*loop_, [&] { return closed.size() == count; });
+    }
     /// Waits until all connections are accepted and `count` requests have arrived.
     void await_requests(int count) {
         run_until(*loop_, [&] { return requests == count; });
@@ -91,6 +104,8 @@ class World {
     int requests = 0;
     Answer reply = Ack{};
     bool waits_for_gone = false;  ///< A client closes its half before it is answered.
+    bool keeps_closed = false;    ///< What the server has others close stays in `closed`.
+    std::vector<UniqueFd> closed;
     Counters counters_;
     std::vector<std::string> log_lines;
 
@@ -103,6 +118,36 @@ class World {
                 LogLevel::warn};
     std::unique_ptr<ControlServer> server_;
 };
+
+/// Sends `bytes` with the writing end of a pipe beside them, whose reading end is returned: it
+/// ends when the last descriptor is closed.
+UniqueFd send_with_pipe(int socket, Bytes bytes, int flags) {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+    UniqueFd reading{ends[0]};
+    const UniqueFd writing{ends[1]};
+    iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+    msghdr head{};
+    head.msg_iov = &part;
+    head.msg_iovlen = 1;
+    head.msg_control = room.data();
+    head.msg_controllen = room.size();
+    cmsghdr* control = CMSG_FIRSTHDR(&head);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(sizeof(int));
+    const int fd = writing.get();
+    std::copy_n(reinterpret_cast<const unsigned char*>(&fd), sizeof fd, CMSG_DATA(control));
+    REQUIRE(::sendmsg(socket, &head, flags | MSG_NOSIGNAL) > 0);
+    return reading;
+}
+
+/// Whether any descriptor of the writing end is open.
+bool has_writer(const UniqueFd& reading) {
+    char byte = 0;
+    return ::read(reading.get(), &byte, 1) < 0 && errno == EAGAIN;
+}
 
 std::vector<std::byte> said(const Request& request) {
     return framed(encode(request));
@@ -151,6 +196,45 @@ TEST_CASE("an untrusted local user may PING, and nothing else") {
     CHECK(std::holds_alternative<Refused>(*answer));
     CHECK(world.requests == 0);
     CHECK(world.counters_.control_refused == 1);
+}
+
+TEST_CASE("a user's descriptors are never received, and their socket is closed elsewhere") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    const auto [before, flags] = GENERATE(
+        std::pair{"", 0}, std::pair{"", static_cast<int>(MSG_OOB)}, std::pair{"\x01", 0});
+    World world;
+    world.keeps_closed = true;
+    UniqueFd client = world.connect(kStranger);
+    REQUIRE(::send(client.get(), before, std::string{before}.size(), MSG_NOSIGNAL) >= 0);
+    const UniqueFd reading = send_with_pipe(client.get(), as_bytes("x"), flags);
+    client.reset();
+    world.run_until_closed(1);
+    CHECK(has_writer(reading));
+    world.closed.clear();
+    CHECK_FALSE(has_writer(reading));
+    CHECK(world.requests == 0);
+    CHECK(world.counters_.control_refused == 1);
+}
+
+TEST_CASE("users' connections that get no place, and the backlog, are closed elsewhere") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    World world;
+    world.keeps_closed = true;
+    std::vector<UniqueFd> held;
+    for (int i = 0; i < 16; ++i) {
+        held.push_back(world.connect(kStranger));
+    }
+    const UniqueFd refused = send_with_pipe(world.connect(kStranger).get(), as_bytes("x"), 0);
+    world.run_until_closed(1);
+    CHECK(has_writer(refused));
+    const UniqueFd waits = send_with_pipe(world.connect(kStranger).get(), as_bytes("x"), 0);
+    world.server().close_socket();
+    CHECK(has_writer(waits));
+    CHECK(world.closed.size() == 1 + 1 + held.size());
 }
 
 TEST_CASE("nonsense is refused and counted, a length beyond all measure too") {
