@@ -29,7 +29,7 @@ struct DirClose {
 /// One walk. It holds one descriptor at a time, whatever the depth of the tree.
 class Walk {
   public:
-    Walk(int top, std::optional<uid_t> only_of) : top_{top}, only_of_{only_of} {}
+    Walk(int top, const std::optional<UidRanges>& only_of) : top_{top}, only_of_{only_of} {}
 
     /// Returns false if the tree changed during the walk so that another attempt is needed.
     bool run() {
@@ -180,7 +180,7 @@ class Walk {
     }
 
     [[nodiscard]] bool is_anothers(const DirectoryPlace& place) const {
-        return only_of_ && place.owner != *only_of_;
+        return only_of_ && !contains(*only_of_, place.owner);
     }
 
     [[nodiscard]] std::string path_of(const std::string& name) const {
@@ -213,7 +213,7 @@ class Walk {
     }
 
     int top_;
-    std::optional<uid_t> only_of_;
+    const std::optional<UidRanges>& only_of_;
     UniqueFd current_;
     std::vector<Level> levels_;  ///< The top first; the last is current_.
     std::optional<Error> error_;
@@ -253,7 +253,7 @@ UniqueFd open_to_empty(int parent, const char* name) {
     return open_unmounted(parent, name, kFlags);
 }
 
-Status empty_directory(int top, std::optional<uid_t> only_of) {
+Status empty_directory(int top, const std::optional<UidRanges>& only_of) {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         Walk walk{top, only_of};
         if (walk.run()) {

@@ -2,10 +2,12 @@
 //
 // All steps use descriptors. A name is looked up only in an open directory, links are unlinked
 // and never followed, mounts are never entered, and the way back up is taken only if it leads
-// to the directory that was left. Root enters only directories of the user for whom it acts: a
-// directory of another user may have been moved here by a user who could not have emptied it.
+// to the directory that was left. Root enters only directories of the user for whom it acts,
+// and of that user's subordinate uids (subordinate_ids.h): a directory of another user may have
+// been moved here by a user who could not have emptied it.
 #pragma once
 
+#include "stager/removal/subordinate_ids.h"
 #include "transport/base/result.h"
 #include "transport/os/unique_fd.h"
 
@@ -41,9 +43,9 @@ struct DirectoryPlace {
 
 /// Removes everything in the open directory `top`, with the rights of this process; directories
 /// of our own that forbid it are made writable by chmod. Continues after a failure and returns
-/// the first error. With `only_of`, no directory of another user is entered, `top` included;
+/// the first error. With `only_of`, no directory of another uid is entered, `top` included;
 /// the error's cause() is then EPERM.
-Status empty_directory(int top, std::optional<uid_t> only_of = std::nullopt);
+Status empty_directory(int top, const std::optional<UidRanges>& only_of = std::nullopt);
 
 /// Removes `name` in the open directory, whatever it is, with everything in it. Succeeds if
 /// there is no such entry.

@@ -74,25 +74,6 @@ Status write_file(const char* path, const std::string& text) {
     return {};
 }
 
-/// The user name whose groups are used: the given one if passwd has it for this uid, else the
-/// one that passwd has for the uid, or none.
-std::string name_of(const UserIdentity& user) {
-    constexpr std::size_t kEntryMax = 65'536;
-    std::vector<char> buffer(kEntryMax);
-    passwd entry{};
-    passwd* found = nullptr;
-    if (!user.name.empty() &&
-        ::getpwnam_r(user.name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
-        found != nullptr && found->pw_uid == user.uid) {
-        return user.name;
-    }
-    if (::getpwuid_r(user.uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
-        found == nullptr) {
-        return {};
-    }
-    return found->pw_name;
-}
-
 /// Lowers a limit, soft and hard; one that is lower already stays.
 bool lower_limit(decltype(RLIMIT_CORE) resource, rlim_t most) {
     rlimit limit{};
@@ -136,6 +117,23 @@ Status drop_privileges(const ProgramRequest& program) {
 }
 
 }  // namespace
+
+std::string name_of(const UserIdentity& user) {
+    constexpr std::size_t kEntryMax = 65'536;
+    std::vector<char> buffer(kEntryMax);
+    passwd entry{};
+    passwd* found = nullptr;
+    if (!user.name.empty() &&
+        ::getpwnam_r(user.name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+        found != nullptr && found->pw_uid == user.uid) {
+        return user.name;
+    }
+    if (::getpwuid_r(user.uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
+        found == nullptr) {
+        return {};
+    }
+    return found->pw_name;
+}
 
 void close_from(int first, int kept) {
     const auto from = static_cast<unsigned>(first);

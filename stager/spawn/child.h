@@ -25,6 +25,10 @@ void stand_alone();
 /// new number, close-on-exec, is returned (-1 for -1).
 [[nodiscard]] Result<int> arrange_descriptors(std::span<const int> fds, int kept);
 
+/// The name of the user, whose groups are used: the given one if passwd has it for this uid,
+/// else the one that passwd has for the uid, or none.
+[[nodiscard]] std::string name_of(const UserIdentity& user);
+
 /// Becomes `user` for good, with all groups. After an error the child must exit.
 Status become_user(const UserIdentity& user);
 

@@ -11,17 +11,17 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 
 namespace stage {
 namespace {
 
-constexpr const char* kDirectoryName = ".stagecast";
 constexpr std::string_view kStepPart = ".step.";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kList = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 
 UniqueFd find_cleanup_directory(int root) {
-    return UniqueFd{::openat(root, kDirectoryName, kDirectory)};
+    return UniqueFd{::openat(root, kCleanupDirectory, kDirectory)};
 }
 
 /// Removes a decimal number without sign or leading zeros from the beginning of `text`.
@@ -101,7 +101,34 @@ UniqueFd open_cleanup_list(int root, const CleanupListName& name) {
 
 void remove_cleanup_list(int root, const CleanupListName& name) {
     static_cast<void>(::unlinkat(find_cleanup_directory(root).get(), to_text(name).c_str(), 0));
-    static_cast<void>(::unlinkat(root, kDirectoryName, AT_REMOVEDIR));
+    remove_empty_cleanup_directory(root);
+}
+
+void remove_empty_cleanup_directory(int root) {
+    static_cast<void>(::unlinkat(root, kCleanupDirectory, AT_REMOVEDIR));
+}
+
+Result<std::string> set_directory_aside(int root, const std::string& job) {
+    constexpr int kNamesMax = 40;
+    const UniqueFd place = open_cleanup_directory(root);
+    for (int number = 0; number < kNamesMax; ++number) {
+        std::string name =
+            kSetAsidePrefix + job + (number == 0 ? "" : '.' + std::to_string(number));
+        if (::renameat2(root, job.c_str(), place.get(), name.c_str(), RENAME_NOREPLACE) == 0) {
+            return name;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    return Error::from_errno(Blame::node, "moving " + job + " to StageRoot/.stagecast");
+}
+
+std::vector<std::string> directories_set_aside(int root) {
+    std::vector<std::string> names = names_in(find_cleanup_directory(root).get());
+    std::erase_if(names,
+                  [](const std::string& name) { return !name.starts_with(kSetAsidePrefix); });
+    return names;
 }
 
 std::set<std::uint32_t> jobs_with_cleanup_lists(int root) {
@@ -113,7 +140,7 @@ std::set<std::uint32_t> jobs_with_cleanup_lists(int root) {
 }
 
 UniqueFd open_cleanup_directory(int root) {
-    static_cast<void>(::mkdirat(root, kDirectoryName, 0700));
+    static_cast<void>(::mkdirat(root, kCleanupDirectory, 0700));
     return find_cleanup_directory(root);
 }
 

@@ -8,7 +8,10 @@
 // removes them. A list's owner is in its name, as slurmd gave it; it is never taken from a
 // file's owner. The entries (removal/cleanup_entry.h) come from the user's worker, so only a
 // process with that user's rights and no others may act on them (removal/removal.h). The
-// directory exists while there is a list.
+// directory exists while there is a list, or a job's directory that was set aside there:
+//
+//     StageRoot/.stagecast/left.JOB[.N]          in it is a directory of another user, or its
+//                                                number is another user's job's now
 #pragma once
 
 #include "transport/base/result.h"
@@ -57,6 +60,17 @@ struct CleanupListName {
 void remove_cleanup_list(int root, const CleanupListName& name);
 /// All jobs that have lists.
 [[nodiscard]] std::set<std::uint32_t> jobs_with_cleanup_lists(int root);
+
+inline constexpr const char* kCleanupDirectory = ".stagecast";
+inline constexpr const char* kSetAsidePrefix = "left.";
+/// Moves the directory of a job that is over to where no user can reach it; returns its name
+/// there.
+[[nodiscard]] Result<std::string> set_directory_aside(int root, const std::string& job);
+/// The names of the directories that were set aside.
+[[nodiscard]] std::vector<std::string> directories_set_aside(int root);
+
+/// Removes the directory of the lists if nothing is in it.
+void remove_empty_cleanup_directory(int root);
 
 /// Opens the directory of the lists; makes it if it is missing.
 [[nodiscard]] UniqueFd open_cleanup_directory(int root);

@@ -32,7 +32,6 @@ namespace {
 
 constexpr int kRetries = 40;
 constexpr std::chrono::milliseconds kRetryAfter{250};
-constexpr const char* kLeftName = "left.";
 
 enum class End : int { all = 0, not_all = 1, stays = 2, broken_off = 3 };
 
@@ -154,28 +153,31 @@ std::string text_of(const std::vector<std::string>& path) {
     return text;
 }
 
-/// The user whose directories root may empty; none for a push, whose directory is root's.
-std::optional<uid_t> only_of(const UserIdentity& user) {
-    return user.uid == 0 ? std::nullopt : std::optional{user.uid};
+/// Empties only directories of the user, except for a push, whose directory is root's. The
+/// user's subordinate uids are looked up only if there is a directory of another uid.
+Status empty_as_root(int top, const UserIdentity& user) {
+    if (user.uid == 0) {
+        return empty_directory(top);
+    }
+    UidRanges own{just(user.uid)};
+    Status emptied = empty_directory(top, own);
+    if (!emptied && emptied.error().cause() == EPERM) {
+        const UidRanges more = subordinate_uids(user.uid, name_of(user));
+        own.insert(own.end(), more.begin(), more.end());
+        emptied = more.empty() ? emptied : empty_directory(top, own);
+    }
+    return emptied;
 }
 
-/// Moves what belongs to other users out of the job's directory, to a directory that no user
-/// can reach: the user who moved it there has no right to remove it.
+/// What belongs to another user stays: the user who moved it there has no right to remove it.
 Status set_aside(int root, const std::string& job, const Error& why) {
-    const UniqueFd place = open_cleanup_directory(root);
-    for (int number = 0; number < kRetries; ++number) {
-        const std::string name =
-            kLeftName + job + (number == 0 ? "" : '.' + std::to_string(number));
-        if (::renameat2(root, job.c_str(), place.get(), name.c_str(), RENAME_NOREPLACE) == 0) {
-            return Error{Blame::user, why.sentence()}.remedy(
-                "it has been moved to StageRoot/.stagecast/" + name +
-                "; return it to its owner, or remove it");
-        }
-        if (errno != EEXIST) {
-            break;
-        }
+    const auto name = set_directory_aside(root, job);
+    if (!name) {
+        return why;
     }
-    return why;
+    return Error{Blame::user, why.sentence()}.remedy(
+        "it has been moved to StageRoot/.stagecast/" + *name +
+        "; return it to its owner, or remove it; the rest is then removed by the next sweep");
 }
 
 /// The open directory of the last name in `path`, and its parent.
@@ -219,7 +221,7 @@ Status remove_directory(int root, const RemoveRequest& what, std::chrono::second
                 return Acted{.end = empty_directory(top) ? End::all : End::not_all};
             }));
         }
-        const Status emptied = empty_directory(top, only_of(what.user));
+        const Status emptied = empty_as_root(top, what.user);
         if (::unlinkat(found->parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
             errno == ENOENT) {
             return {};
@@ -243,6 +245,7 @@ Status remove_tree(int root, const RemoveRequest& what, RemovalLimits limits) {
     Status followed = what.has_lists ? follow_lists(root, what, limits.lists) : Status{};
     Status removed =
         what.has_directory ? remove_directory(root, what, limits.directory) : Status{};
+    remove_empty_cleanup_directory(root);
     return removed ? followed : removed;
 }
 

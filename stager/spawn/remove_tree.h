@@ -22,8 +22,8 @@ struct RemovalLimits {
 
 /// Removes `what` below the open directory StageRoot. Files that do not exist are no error. The
 /// error names the first file that could not be removed. A part of a job's directory that
-/// belongs to another user is not removed: it moves to StageRoot/.stagecast/left.JOB, which
-/// only root can enter.
+/// belongs to another user is not removed: it is set aside in StageRoot/.stagecast/left.JOB,
+/// which only root can enter. To remove what is left there, name it: {".stagecast", "left.42"}.
 Status remove_tree(int root, const RemoveRequest& what, RemovalLimits limits = {});
 
 }  // namespace stage

@@ -95,7 +95,50 @@ plants_a_list() {
   left=$(lab on n1 bash -c 'echo /var/spool/stagecast/.stagecast/left.*')
   [ "$(lab on n1 cat "$left/T/private/thesis")" = thesis ]
   log_since stagecastd-n1 | grep "T is a directory of uid 2002; it has been moved to StageRoot/.stagecast/left"
-  lab on n1 rm -rf /var/spool/stagecast/.stagecast
+  lab on n1 bash -c 'install -d -m 700 /var/spool/stagecast/.stagecast/left.7 /var/spool/stagecast/.stagecast/left.7/bobs
+    chown bob /var/spool/stagecast/.stagecast/left.7/bobs; touch /var/spool/stagecast/.stagecast/left.7/bobs/f'
+  restart_daemon n1   # Its sweep, too, leaves what is not alice's, and what is root's.
+  sleep 3
+  lab on n1 rm /var/spool/stagecast/.stagecast/left.7/bobs/f
+  lab on n1 rm -r /var/spool/stagecast/.stagecast/left.7
+  [ "$(lab on n1 cat "$left/T/private/thesis")" = thesis ]
+  lab on n1 bash -c 'mv "$0"/T /var/spool/scratch/' "$left"   # An administrator's doing.
+  restart_daemon n1
+  wait_for 20 no_lists
+  [ "$(lab on n1 cat /var/spool/scratch/T/private/thesis)" = thesis ]
+}
+
+@test "files of a container, of the user's subordinate uids, are removed with the job" {
+  lab on n1 bash -c 'printf "alice:100000:65536\nbob:200000:65536\n" > /tmp/subuid; touch /etc/subuid; mount --bind /tmp/subuid /etc/subuid'
+  script 'mkdir -p "$STAGECAST_DIR"/mine/usr/lib "$STAGECAST_DIR"/his; touch "$STAGECAST_DIR"/mine/usr/lib/f "$STAGECAST_DIR"/his/f
+    touch began; while [ ! -e go ]; do sleep 0.2; done'
+  submit -w n1 --stage-file=/etc/services job.sh
+  wait_for 30 test -e "$WORK/began"
+  # As newuidmap(1) lets a container do it.
+  lab on n1 bash -c 'cd /var/spool/stagecast/'"$JOB"'; chown -R 100007:100007 mine; chmod 700 mine; chown -R 200007:200007 his; chmod 700 his'
+  touch "$WORK/go"
+  wait_job "$JOB" COMPLETED
+  wait_for 15 directory_gone "$JOB"
+  lab on n1 test ! -e "/var/spool/stagecast/.stagecast/left.$JOB/mine"
+  lab on n1 test -e "/var/spool/stagecast/.stagecast/left.$JOB/his/f"
+  lab on n1 bash -c 'umount /etc/subuid; rm -rf /var/spool/stagecast/.stagecast /tmp/subuid'
+}
+
+@test "a directory of another user's dead job with this job's number is set aside, and removed" {
+  local next
+  JOB=$(as_alice sbatch --parsable -o /dev/null --wrap true)
+  next=$((JOB + 1))
+  wait_for 60 job_ended "$JOB"
+  lab on n1 bash -c 'install -d -m 700 -o bob -g bob "$0" "$0"/step.0; echo secret > "$0"/step.0/f' "/var/spool/stagecast/$next"
+  script 'ls -A "$STAGECAST_DIR"; cmp "$STAGECAST_FILES" /etc/services && echo GOOD'
+  submit -w n1 --stage-file=/etc/services job.sh
+  [ "$JOB" = "$next" ]
+  wait_job "$JOB" COMPLETED
+  grep GOOD "$OUT"
+  ! grep step.0 "$OUT"
+  wait_for 15 directory_gone "$JOB"
+  restart_daemon n1
+  wait_for 20 no_lists
 }
 
 # processes USER: of stagecastd's, that act as USER on n1.

@@ -73,6 +73,23 @@ void Cleaner::enqueue(std::uint32_t job_id,
     }
 }
 
+void Cleaner::remove_set_aside() {
+    const auto root = roots_.current();
+    for (const std::string& name :
+         root ? directories_set_aside(*root) : std::vector<std::string>{}) {
+        const Result<Owner> owner = owner_of(open_cleanup_directory(*root).get(), name);
+        if (owner && owner->uid != 0) {  // As root everything in it would be removed.
+            queues_[owner->uid].push_back(
+                {.what = {.path = {kCleanupDirectory, name},
+                          .user = {.uid = owner->uid, .gid = owner->gid, .name = {}},
+                          .has_lists = false},
+                 .done = nullptr,
+                 .is_set_aside = true});
+        }
+    }
+    go_on();
+}
+
 /// Begins the removals that wait for no other one.
 void Cleaner::go_on() {
     for (auto& [uid, queue] : queues_) {
@@ -87,7 +104,8 @@ void Cleaner::go_on() {
 }
 
 void Cleaner::start(Removal& removal) {
-    const auto root = roots_.to_remove(removal.job_id);
+    const auto root =
+        removal.is_set_aside ? roots_.current() : roots_.to_remove(removal.job_id);
     if (!root) {
         return;
     }
@@ -109,6 +127,13 @@ void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
     const Removal ended = std::move(queues_.at(uid).front());
     queues_.at(uid).pop_front();
     services_.loop.after(kNextAfter, [this] { go_on(); });
+    if (ended.is_set_aside) {
+        if (event.sentence.empty()) {  // Else the log named it when it was set aside.
+            services_.log.info("removed a directory that was set aside",
+                               {{"directory", ended.what.path.back()}, {"uid", uid}});
+        }
+        return;
+    }
     if (!event.sentence.empty()) {
         warn_of(services_.log, ended.job_id, event.sentence);
         left_.emplace(ended.job_id, ended.step_id);

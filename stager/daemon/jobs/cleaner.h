@@ -38,6 +38,11 @@ class Cleaner {
     /// directory.
     void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
 
+    /// Removes what is left of the directories that were set aside because other users'
+    /// directories were in them (spawn/cleanup_lists.h), unless some still are. One of root's
+    /// stays.
+    void remove_set_aside();
+
     /// Whether the last removal left something behind.
     [[nodiscard]] bool has_left(std::uint32_t job_id, std::uint32_t step_id) const {
         return left_.contains({job_id, step_id});
@@ -54,6 +59,7 @@ class Cleaner {
         RemoveRequest what;
         std::shared_ptr<void> done;  ///< Dropping the last reference calls on_done.
         bool is_running = false;
+        bool is_set_aside = false;  ///< It is no job's any more.
     };
 
     void enqueue(std::uint32_t job_id,

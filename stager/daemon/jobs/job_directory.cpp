@@ -1,5 +1,6 @@
 #include "stager/daemon/jobs/job_directory.h"
 
+#include "stager/spawn/cleanup_lists.h"
 #include "transport/os/names_in.h"
 #include "transport/os/open_unmounted.h"
 #include "transport/os/root_directory.h"
@@ -125,14 +126,17 @@ Status make_job_directory(int root, std::uint32_t job_id, Owner owner) {
     if (!found && found.error().cause() == EXDEV) {
         return found.error().within("the job's directory");
     }
-    if (!found || found->uid != owner.uid) {
-        return Error{
-            Blame::node,
-            "the job's directory " + name + " already exists and belongs to another user",
-            EEXIST}
+    if (!found) {
+        return Error{Blame::node,
+                     "the job's directory " + name + " already exists and is no directory",
+                     EEXIST}
             .remedy("remove it");
     }
-    return {};
+    if (found->uid == owner.uid) {
+        return {};
+    }
+    const auto aside = set_directory_aside(root, name);
+    return aside ? make_job_directory(root, job_id, owner) : Status{aside.error()};
 }
 
 Status make_step_directory(int root, std::uint32_t job_id, std::uint32_t step_id, Owner owner) {

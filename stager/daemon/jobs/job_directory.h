@@ -38,8 +38,10 @@ struct Owner {
     gid_t gid = 0;
 };
 
-/// Makes StageRoot/JOBID, or accepts an existing directory of `owner`. Fails with cause()
-/// EEXIST if something else has that name.
+/// Makes StageRoot/JOBID, or accepts an existing directory of `owner`. A directory of another
+/// user is of a job that Slurm has forgotten, for no two jobs have one number at a time: it is
+/// set aside (spawn/cleanup_lists.h). Fails with cause() EEXIST if something else has that
+/// name.
 [[nodiscard]] Status make_job_directory(int root, std::uint32_t job_id, Owner owner);
 /// Makes step.N in the job's directory, which must exist, as the user. Fails with Blame::user.
 [[nodiscard]] Status make_step_directory(int root,

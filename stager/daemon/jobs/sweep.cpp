@@ -17,12 +17,14 @@ Sweep::Sweep(Services& services,
              IsHere is_here,
              Steps steps,
              Remove remove,
+             RemoveSetAside remove_set_aside,
              SweepTimes times)
     : services_{services},
       stage_root_{std::move(stage_root)},
       is_here_{std::move(is_here)},
       steps_{std::move(steps)},
       remove_{std::move(remove)},
+      remove_set_aside_{std::move(remove_set_aside)},
       times_{times},
       asker_{services},
       alarm_{services.loop, [this] { begin(); }} {
@@ -30,6 +32,7 @@ Sweep::Sweep(Services& services,
 
 void Sweep::begin() {
     alarm_.set(services_.loop.now() + drawn(times_.every));
+    remove_set_aside_();
     std::set<std::uint32_t> jobs = jobs_here();
     if (jobs.erase(kPushJob) > 0 && !is_here_(kPushJob)) {
         remove_(kPushJob);  // Slurm does not know pushes, and none is running here.

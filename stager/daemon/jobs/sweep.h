@@ -34,15 +34,18 @@ class Sweep {
     using StageRoot = std::function<Result<int>()>;
     using IsHere = std::function<bool(std::uint32_t job_id)>;
     using Remove = std::function<void(std::uint32_t job_id)>;
+    using RemoveSetAside = std::function<void()>;
     using Steps = std::function<std::set<std::uint32_t>()>;
 
     /// `is_here`: a stage of that job is open. `steps`: the jobs with a step on this node.
+    /// `remove_set_aside`: called by every sweep; what was set aside is no job's any more.
     /// `services` outlives the object.
     Sweep(Services& services,
           StageRoot stage_root,
           IsHere is_here,
           Steps steps,
           Remove remove,
+          RemoveSetAside remove_set_aside,
           SweepTimes times = {});
     Sweep(const Sweep&) = delete;
     Sweep& operator=(const Sweep&) = delete;
@@ -69,6 +72,7 @@ class Sweep {
     IsHere is_here_;
     Steps steps_;
     Remove remove_;
+    RemoveSetAside remove_set_aside_;
     SweepTimes times_;
     SlurmAsker asker_;
     std::map<std::uint32_t, Rest> resting_;  ///< Jobs not to be asked about yet.

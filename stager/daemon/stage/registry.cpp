@@ -46,7 +46,8 @@ Registry::Registry(Services& services)
              [this] { return roots_.current(); },
              [this](std::uint32_t job_id) { return is_here(job_id); },
              [] { return jobs_with_steps(); },
-             [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); }} {
+             [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); },
+             [this] { cleaner_.remove_set_aside(); }} {
 }
 
 // ---- requests

@@ -106,7 +106,8 @@ TEST_CASE("another user's directory that was moved into the job's is set aside, 
         CHECK(sentence_of(removed) ==
               "42: T/private is a directory of uid 0; it has been moved to "
               "StageRoot/.stagecast/left.42"
-              "; return it to its owner, or remove it");
+              "; return it to its owner, or remove it; the rest is then removed by the next "
+              "sweep");
         CHECK_FALSE(exists(stage.job()));
         const std::string left = stage.root() + "/.stagecast/left.42";
         CHECK(exists(left + "/T/private/thesis"));
@@ -115,6 +116,12 @@ TEST_CASE("another user's directory that was moved into the job's is set aside, 
         REQUIRE(::lstat((stage.root() + "/.stagecast").c_str(), &status) == 0);
         CHECK((status.st_mode & 07777U) == 0700);
         CHECK(cleanup_lists(stage.fd()).empty());
+        CHECK(directories_set_aside(stage.fd()) == std::vector<std::string>{"left.42"});
+        CHECK_FALSE(stage.remove({".stagecast", "left.42"}));
+        CHECK(exists(left + "/T/private/thesis"));
+        REQUIRE(::rename((left + "/T/private").c_str(), (stage.outside() + "/T").c_str()) == 0);
+        CHECK(sentence_of(stage.remove({".stagecast", "left.42"})) == "(removed)");
+        CHECK_FALSE(exists(stage.root() + "/.stagecast"));
     }
     SECTION("of a step") {
         stage.as_user("mkdir step.1; mv T step.1");

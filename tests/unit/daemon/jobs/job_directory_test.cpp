@@ -66,7 +66,7 @@ TEST_CASE("a StageRoot in memory needs the site's word") {
     static_cast<void>(::rmdir(path.c_str()));
 }
 
-TEST_CASE("a job's directory is the user's, and no other user's is accepted") {
+TEST_CASE("a job's directory is the user's, and another user's of that number is set aside") {
     if (!is_root()) {
         return;
     }
@@ -83,9 +83,16 @@ TEST_CASE("a job's directory is the user's, and no other user's is accepted") {
     CHECK_FALSE(owner_of(root->get(), 43));
 
     const Owner other{.uid = 2002, .gid = 2002};
-    CHECK(make_job_directory(root->get(), 42, other).error().cause() == EEXIST);
+    scratch.link("/etc", "42/secret");
+    CHECK(make_job_directory(root->get(), 42, other));
+    CHECK(owner_of(root->get(), 42)->uid == other.uid);
+    CHECK(::access((scratch.path() + "/42/secret").c_str(), F_OK) != 0);
+    CHECK(make_job_directory(root->get(), 42, kUser));
+    CHECK(status_of(scratch.path() + "/.stagecast/left.42").st_uid == kUser.uid);
+    CHECK(status_of(scratch.path() + "/.stagecast/left.42.1").st_uid == other.uid);
+    CHECK((status_of(scratch.path() + "/.stagecast").st_mode & 07777) == 0700);
     scratch.link("42", "44");
-    CHECK_FALSE(make_job_directory(root->get(), 44, kUser));
+    CHECK(make_job_directory(root->get(), 44, kUser).error().cause() == EEXIST);
 
     CHECK(numbered_directories(root->get()) == std::vector<std::string>{"42"});
 }

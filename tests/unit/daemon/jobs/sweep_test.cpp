@@ -83,6 +83,7 @@ TEST_CASE("the files of suspended jobs stay, and those of completing ones but at
                 [](std::uint32_t) { return false; },
                 [] { return std::set<std::uint32_t>{kStepped}; },
                 [&](std::uint32_t job) { removed.insert(job); },
+                [] {},
                 {.first_rest = Duration::zero(), .rest_max = Duration::zero()}};
     const auto swept = [&] {
         removed.clear();
@@ -110,7 +111,8 @@ TEST_CASE("after the start no job is asked about whose time has not come") {
                 [&] { return Result<int>{root.fd()}; },
                 [](std::uint32_t) { return false; },
                 [] { return std::set<std::uint32_t>{}; },
-                [&](std::uint32_t job) { removed.insert(job); }};
+                [&](std::uint32_t job) { removed.insert(job); },
+                [] {}};
     sweep.begin();
     world.run_until([&] { return removed.contains(11); });
     removed.clear();
