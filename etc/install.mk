@@ -17,8 +17,8 @@ install: programs
 	$(call put,$(HOST),0711,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
 	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)
 	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(SYSCONFDIR)/stagecast
-	$(if $(DAEMON),$(DAEMON) -m >$(DESTDIR)$(PREFIX)/share/man/man5/stagecast.conf.5)
-	$(if $(DAEMON),test -e $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf || \
+	$(if $(DAEMON),umask 022; $(DAEMON) -m >$(DESTDIR)$(PREFIX)/share/man/man5/stagecast.conf.5)
+	$(if $(DAEMON),umask 022; test -e $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf || \
 	    $(DAEMON) -p -c '' >$(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf)
 	$(call put,docs/man/stagecast.1,0644,$(PREFIX)/share/man/man1/stagecast.1)
 	$(call put,etc/bash-completion/stagecast,0644,\
@@ -32,7 +32,7 @@ doc := $(PREFIX)/share/doc/stagecast
 install-doc:
 	install -D -m 0644 -t $(DESTDIR)$(doc) README.md CHANGELOG.md CONTRIBUTING.md LICENSE
 	install -D -m 0644 -t $(DESTDIR)$(doc)/examples etc/examples/*
-	tar -cf - --exclude=docs/man docs | tar -C $(DESTDIR)$(doc) -xf -
+	tar -cf - --owner=0 --group=0 --mode=u=rwX,go=rX --exclude=docs/man docs | tar -C $(DESTDIR)$(doc) -xf -
 
 # The package of this Debian, for this Debian: it needs what its programs were linked with. Made
 # by debhelper, beside the build, whose objects it takes; etc/debian/package says how.

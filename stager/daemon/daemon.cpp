@@ -72,6 +72,9 @@ Status Daemon::open(Spawner spawner) {
     if (!root) {
         return root.error();
     }
+    if (Status way = check_users_way(config_.stage_root); !way) {
+        return way;
+    }
     Status opened = open_children(std::move(spawner));
     if (opened) {
         opened = open_listeners();

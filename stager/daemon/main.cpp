@@ -15,6 +15,7 @@
 #include "transport/os/installation.h"
 
 #include <getopt.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -138,6 +139,8 @@ int main(int argc, char** argv) {
     using namespace stage;
     // The parent process may have left open descriptors; no child of the daemon may get them.
     static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, 0));
+    // A stricter umask would close the socket's directory and StageRoot to users.
+    ::umask(S_IWGRP | S_IWOTH);
     Options options;
     if (!read_options(argc, argv, options)) {
         static_cast<void>(std::fputs(kUsage, stderr));

@@ -108,6 +108,24 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [[ $output == *"WRONG  StageRoot: $spool: a file can't be written there: No space left on device; free space"* ]] || { echo "$output"; false; }
 }
 
+@test "a strict umask closes neither the socket nor StageRoot; a StageRoot that only root can enter is named" {
+  input data 1000
+  lab stop n1 stagecastd
+  lab on n1 bash -c 'rm -rf /run/stagecast /var/spool/stagecast; umask 077
+    setsid /srv/stagecast/sbin/stagecastd -c /etc/stagecast/stagecast.conf < /dev/null >> /var/log/stagecastd-n1.log 2>&1 &
+    echo $! > /run/lab/stagecastd.pid'
+  wait_for 10 lab on n1 -u alice /srv/stagecast/bin/stagecast status
+  as_alice srun -w n1 --stage-file=data bash -c 'cmp data "$STAGECAST_FILES"'
+  lab on n1 chmod 700 /var/spool/stagecast
+  run -1 doctor
+  [[ $output == *'WRONG  StageRoot: StageRoot: /var/spool/stagecast can be entered by root only; chmod go+x it'* ]]
+  lab stop n1 stagecastd
+  run ! lab on n1 timeout 20 /srv/stagecast/sbin/stagecastd -c /etc/stagecast/stagecast.conf
+  [[ $output == *'/var/spool/stagecast can be entered by root only'* ]]
+  lab on n1 chmod 711 /var/spool/stagecast
+  lab start n1 stagecastd
+}
+
 @test "a firewall on the loopback, an address that is another host's" {
   lab on n1 iptables -w -A INPUT -i lo -p tcp -j DROP
   run -1 doctor

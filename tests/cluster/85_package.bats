@@ -55,6 +55,19 @@ needs() {
   done
 }
 
+@test "make install under a strict umask installs what users can read" {
+  umask 077
+  make -s -C "$CLUSTER_TESTS/../.." install install-doc "BUILD=${STAGECAST_BUILD:-build}" DESTDIR="$WORK/strict" > "$WORK/said" 2>&1 ||
+    { cat "$WORK/said"; false; }
+  umask 022
+  [ -s "$WORK/strict/etc/stagecast/stagecast.conf" ]
+  # (A worker that its user could read could be traced by that user.)
+  [ -z "$(find "$WORK/strict" -mindepth 1 ! -type l ! -perm -o+r ! -path '*/libexec/stagecast/stagecast-*')" ] ||
+    { find "$WORK/strict" ! -perm -o+r; false; }
+  [ -z "$(find "$WORK/strict" -mindepth 1 -type d ! -perm -o+x)" ]
+  [ -z "$(find "$WORK/strict/usr/share/doc" ! -user root)" ]
+}
+
 @test "systemd takes the unit, which hides no path that a user could name" {
   command -v systemd-analyze > /dev/null || skip 'no systemd-analyze'
   local unit=/usr/lib/systemd/system/stagecastd.service word

@@ -48,8 +48,9 @@ Finding check_stage_root(const Config& config) {
         return unknown(subject, config.stage_root + " is not there yet; stagecastd makes it");
     }
     const auto root = open_stage_root(config.stage_root, config.allow_ram_stage_root);
-    return root ? and_writable(fine(subject, config.stage_root), config.stage_root)
-                : wrong(subject, root.error().sentence());
+    const Status way = root ? check_users_way(config.stage_root) : Status{root.error()};
+    return way ? and_writable(fine(subject, config.stage_root), config.stage_root)
+               : wrong(subject, way.error().sentence());
 }
 
 Finding check_munge(const Config& config) {

@@ -96,6 +96,19 @@ Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram) {
     return fit ? std::move(root) : Result<UniqueFd>{fit.error()};
 }
 
+Status check_users_way(const std::string& path) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string here = path.substr(0, slash);
+        struct stat status {};
+        if (::stat(here.c_str(), &status) == 0 && (status.st_mode & (S_IXGRP | S_IXOTH)) == 0) {
+            return unfit_directory(kKey, here, "can be entered by root only", "chmod go+x it");
+        }
+        if (slash == std::string::npos) {
+            return {};
+        }
+    }
+}
+
 Result<UniqueFd> find_stage_root(const std::string& path) {
     return open_root_directory(kKey, path, false);
 }

@@ -21,12 +21,16 @@ namespace stage {
 
 /// Returns a descriptor of StageRoot. It must be a directory of root, below directories of root
 /// that no other user can change, and not on tmpfs, ramfs, overlay or a network file system
-/// unless `allow_ram`. Makes it (0755) if only its last component is missing. Fails
+/// unless `allow_ram`. Makes it (0711) if only its last component is missing. Fails
 /// (Blame::node) with the condition that is not met.
 [[nodiscard]] Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram);
 
-/// The same for a StageRoot from which files are to be removed: makes nothing, and accepts any
-/// file system.
+/// Fails (Blame::node) if only root can enter a directory on the absolute path of StageRoot, or
+/// StageRoot itself: no user could reach a job's directory.
+[[nodiscard]] Status check_users_way(const std::string& stage_root);
+
+/// The same as open_stage_root() for a StageRoot from which files are to be removed: makes
+/// nothing, and accepts any file system.
 [[nodiscard]] Result<UniqueFd> find_stage_root(const std::string& path);
 
 /// "42", or "42" and "step.3": the components below StageRoot.

@@ -55,6 +55,20 @@ TEST_CASE("a StageRoot is a directory of root's that no other user can change") 
     CHECK_THAT(refusal(""), Catch::Contains("absolute"));
 }
 
+TEST_CASE("a StageRoot that only root can enter, or below such a directory, leads to no job") {
+    const Scratch scratch;
+    static_cast<void>(::chmod(scratch.path().c_str(), 0755));
+    CHECK(check_users_way(scratch.directory("open", 0711)));
+    CHECK(check_users_way(scratch.directory("groups", 0710) + "/"));
+    for (const std::string below : {"", "/", "/below", "/below/"}) {
+        const Status refused = check_users_way(scratch.directory("closed", 0700) + below);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().sentence() == "StageRoot: " + scratch.path() +
+                                                "/closed can be entered by root only; "
+                                                "chmod go+x it");
+    }
+}
+
 TEST_CASE("a StageRoot in memory needs the site's word") {
     if (!is_root() || ::access("/dev/shm", W_OK) != 0) {
         return;
