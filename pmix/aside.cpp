@@ -40,7 +40,8 @@ Status run_with_timeout(std::function<void()> work) {
         std::thread{std::move(work)}.detach();
         return {};
     } catch (const std::system_error& failed) {
-        return Error::from_errno(Blame::node, "starting a thread", failed.code().value());
+        return Error::from_errno(Blame::node, "starting a thread", failed.code().value())
+            .remedy("does the user have too many processes?");
     }
 }
 

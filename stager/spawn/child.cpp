@@ -243,7 +243,10 @@ Error run_program(const ProgramRequest& program, const std::string& cgroup, pid_
     }
     const std::vector<char*> environment = pointers(variables);
     ::execve(program.path.c_str(), arguments.data(), environment.data());
-    return Error::from_errno(Blame::node, "executing " + program.path);
+    Error failed = Error::from_errno(Blame::node, "executing " + program.path);
+    return failed.cause() == EAGAIN  // RLIMIT_NPROC
+               ? std::move(failed).remedy("does the user have too many processes?")
+               : failed;
 }
 
 }  // namespace stage

@@ -33,6 +33,39 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   absent n1
 }
 
+# A user of its own: a user's processes on all hosts count.
+@test "a receiver, or the source, whose user may have no second process" {
+  local limited node args
+  source_file 300000
+  install -m 644 "$WORK/source" "$WORK/hosts" "$CLUSTER_DIR/srv/"
+  for limited in n3 n0; do
+    for node in "${NODES[@]}"; do
+      if [ "$node" = n0 ]; then args=--source=/srv/source; else args=--dest=/tmp/received.copy; fi
+      if [ "$node" = "$limited" ]; then limited_engine "$node" "$args"; else engine "$node" "$args"; fi
+    done
+    ends
+    all_fail
+    [ "$(rc_of "$limited")" = 71 ]
+    says "$limited" "can't start a thread; does the user have too many processes.*ulimit -u"
+    absent "$limited"
+    STARTED=()
+    rm -f "$WORK"/*.rc
+  done
+}
+# As engine(), with a limit of one process or thread.
+limited_engine() {
+  local node=$1
+  STARTED+=("$node")
+  (
+    rc=0
+    install -m 600 -o 39999 "$WORK/key" "$CLUSTER_DIR/srv/key.limited"
+    lab on "$node" setpriv --reuid 39999 --regid 39999 --clear-groups bash -c 'ulimit -u 1; exec "$@"' - \
+      "$WORKER" --hosts=/srv/hosts --rank="${node#n}" --key-file=/srv/key.limited --interface="$INTERFACE" \
+      --timeout="$LIMIT" "$2" < /dev/null > "$WORK/$node.json" 2> "$WORK/$node.err" || rc=$?
+    echo "$rc" > "$WORK/$node.rc"
+  ) 3>&- &
+}
+
 @test "a receiver killed in the middle" {
   source_file 60000000   # 5 s at 95 Mbit/s
   group --rate-max=95mbit

@@ -2,6 +2,8 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <sysexits.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +25,17 @@ constexpr int kMessagesMax = 20'000;
 constexpr int kMessagesASecond = 100;
 /// More messages than its socket holds.
 constexpr int kLastWordsMax = 4096;
+
+std::string why_ended(const SpawnEvent& event) {
+    if (event.kind == SpawnEvent::Kind::failed) {
+        return "it could not start: " + event.sentence;
+    }
+    if (WIFEXITED(event.status) && WEXITSTATUS(event.status) == EX_OSERR) {
+        return "it could not start a thread, or had no memory left; does the user have too "
+               "many processes?";
+    }
+    return event.status_text();
+}
 
 }  // namespace
 
@@ -142,8 +155,7 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
     }
     if (!alive.expired()) {
         const auto call = events_.on_ended;
-        call(event.kind == SpawnEvent::Kind::failed ? "it could not start: " + event.sentence
-                                                    : event.status_text());
+        call(why_ended(event));
     }
 }
 

@@ -96,6 +96,26 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     CHECK(most <= 64);
 }
 
+TEST_CASE("a worker that can start no thread is explained") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    ServicesWorld world;
+    std::string ended;
+    auto started = start(world,
+                         program_of("/bin/sh", {"sh", "-c", "exit 71"}),
+                         std::make_shared<DeferredCloser>(),
+                         {.on_started = [] {},
+                          .on_message = [](const FromWorker&, const UntrustedFd&) {},
+                          .on_ended = [&](const std::string& why) { ended = why; }});
+    REQUIRE(started);
+    world.run_until([&] { return !ended.empty(); });
+    CHECK(ended ==
+          "it could not start a thread, or had no memory left; does the user have too many "
+          "processes?");
+}
+
 TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
