@@ -62,6 +62,7 @@ deps_test := $(deps_deb) $(deps_judges) \
   bindfs fuse3                          $(# a file system that refuses root) \
   zip unzip zstd lz4 xz-utils bzip2 openssl $(# archives, and what is in them) \
   systemd python3-seccomp               $(# confine the daemon as its unit says) \
+  python3-jsonschema                    $(# what --json prints has its schema) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_bench := \

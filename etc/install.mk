@@ -23,6 +23,7 @@ install: programs
 	$(call put,docs/man/stagecast.1,0644,$(PREFIX)/share/man/man1/stagecast.1)
 	$(call put,etc/bash-completion/stagecast,0644,\
 	    $(PREFIX)/share/bash-completion/completions/stagecast)
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/stagecast docs/schemas/*.schema.json
 	$(call put,docs/man/stagecastd.8,0644,$(PREFIX)/share/man/man8/stagecastd.8)
 	$(call put,docs/man/stagecast-spank.7,0644,$(PREFIX)/share/man/man7/stagecast-spank.7)
 	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
@@ -32,7 +33,7 @@ doc := $(PREFIX)/share/doc/stagecast
 install-doc:
 	install -D -m 0644 -t $(DESTDIR)$(doc) README.md CHANGELOG.md CONTRIBUTING.md LICENSE
 	install -D -m 0644 -t $(DESTDIR)$(doc)/examples etc/examples/*
-	tar -cf - --owner=0 --group=0 --mode=u=rwX,go=rX --exclude=docs/man docs | tar -C $(DESTDIR)$(doc) -xf -
+	tar -cf - --owner=0 --group=0 --mode=u=rwX,go=rX --exclude=docs/man --exclude=docs/schemas docs | tar -C $(DESTDIR)$(doc) -xf -
 
 # The package of this Debian, for this Debian: it needs what its programs were linked with. Made
 # by debhelper, beside the build, whose objects it takes; etc/debian/package says how.
@@ -58,5 +59,5 @@ uninstall:
 	    share/man/man5/stagecast.conf.5 share/man/man7/stagecast-spank.7 \
 	    share/man/man8/stagecastd.8 share/bash-completion/completions/stagecast) \
 	    $(DESTDIR)$(PLUGINDIR)/stagecast.so $(DESTDIR)$(SYSCONFDIR)/slurm/$(plugstack)
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/stagecast $(DESTDIR)$(doc)
+	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/,libexec/stagecast share/stagecast) $(DESTDIR)$(doc)
 	-rmdir $(DESTDIR)$(SYSCONFDIR)/stagecast 2>/dev/null

@@ -69,7 +69,9 @@ int wait(const Call& call, const PushOptions& options, PushProgress progress) {
 int run_push(const PushOptions& options) {
     if (options.launcher != Launcher::none) {
         catch_end_signals();
-        return tell_push(options, push_by_launcher(options));
+        const auto report = push_by_launcher(options);
+        return report ? tell_push(options, *report)
+                      : fail_push(EX_CONFIG, report.error().sentence());
     }
     if (::geteuid() != 0) {
         return fail_push(EX_NOPERM,

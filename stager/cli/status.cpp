@@ -161,6 +161,9 @@ int tell(const Options& options, const json& report) {
     } else {
         static_cast<void>(std::fputs(text.c_str(), stdout));
     }
+    if (const std::string why = report.value("why", ""); !why.empty()) {
+        return fail(options.kind, kNothingKnown, why + "; name one job");
+    }
     if (text.empty() && (explains || options.request.key.job_id != kWholeJob)) {
         return fail(
             options.kind,

@@ -73,7 +73,7 @@ Report report_for(std::uint32_t uid,
         content["data_ports"] = data_ports_of(services);
         content["pushes"] = pushes_for(uid, request, pushes);
     }
-    return report_of(content);
+    return report_of(std::move(content));
 }
 
 std::string first_node_of(std::uint32_t uid,

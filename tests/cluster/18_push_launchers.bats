@@ -83,11 +83,15 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   jq -r '.failed[] | select(.node == "n1").why' "$WORK/out" | grep -q 'No space left on device'
   [ "$(jq .done "$WORK/out")" = 1 ]
   [ "$(jq .bytes "$WORK/out")" = 5000000 ]
+  python3 "$CLUSTER_TESTS/lib/schema.py" push "$WORK/out"
   [ "$(jq .rounds "$WORK/out")" = 1 ]   # No node waited for data before the failure was known.
   has image n0
   push alice n0 --launcher=ssh -w 'n[0-1]' --dry-run image /var/tmp/images/image
   [ "$RC" = 1 ]
   grep -q 'node n1: .*No space left on device' "$WORK/said"
+  push alice n0 --launcher=ssh -w n1 --json -c /nowhere.conf image /var/tmp/images/image
+  [ "$RC" = 78 ]
+  [ ! -s "$WORK/out" ]
   push alice n0 --launcher=clush -w n1 --json image /var/tmp/images/image
   [ "$RC" = 2 ]
   [ "$(jq .rounds "$WORK/out")" = 0 ]

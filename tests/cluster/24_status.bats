@@ -5,15 +5,27 @@ load lib/cluster
 load lib/jobs
 load lib/fault
 
-setup_file() { cluster_up 3 --stagecast RateMax=40mbit; }
+setup_file() {
+  cluster_up 3 --stagecast RateMax=40mbit --stagecast PushRoots=/var/tmp/images --stagecast PushFrom=n0
+}
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/images; done
   heal
   test_ends
 }
 
 ask() { lab on "$1" -u "$2" /srv/stagecast/bin/stagecast "${@:3}"; }
+# has_schema NAME NODE USER WORDS...: the command, with --json, prints what the schema NAME describes.
+has_schema() {
+  local name=$1 rc=0
+  shift
+  ask "$@" --json > "$WORK/said" || rc=$?
+  python3 "$CLUSTER_TESTS/lib/schema.py" "$name" "$WORK/said" || { cat "$WORK/said"; return 1; }
+  return "$rc"
+}
 # Is the stage of the job under way?
 moving() { [ "$(ask n0 root status --json | jq '.stages[0].bytes_least // 0')" -gt 1000000 ]; }
 # A job whose stage takes eight seconds, time enough to ask about it.
@@ -66,8 +78,8 @@ submit_moving() {
   wait_job "$JOB" FAILED
   exit_code_is 1   # the user's own limit
   grep -Eq 'not done within --stage-timeout=4 s: [0-9.]+ [KM]?B of 40.0 MB were here' "$OUT" || { cat "$OUT"; false; }
-  ask n0 root explain "$JOB" --json > "$WORK/said"
-  jq -e '.ended[0].seconds.total >= 4' "$WORK/said"
+  has_schema explain n0 root explain "$JOB"
+  jq -e '.ended[0].seconds.total >= 4 and .ended[0].outcome == "failed"' "$WORK/said"
 }
 
 @test "a stage of one node is counted like any other" {
@@ -117,4 +129,45 @@ submit_moving() {
   ask n2 alice explain "$JOB" > "$WORK/said"
   start_daemon n0
   grep -q 'ask on node n0 for all nodes' "$WORK/said"
+}
+
+sending() { [ "$(ask n0 root status --json | jq -r '.pushes[0].round.bytes_least // 0')" -gt 1000000 ]; }
+
+@test "what --json prints is what its schema describes, with every member" {
+  local node
+  has_schema status n2 root status
+  submit_moving
+  has_schema status n0 alice status "$JOB"
+  has_schema status n1 root status
+  has_schema explain n0 alice explain "$JOB"
+  jq -e '.stages[0].outcome == "under way"' "$WORK/said"
+  wait_job "$JOB" COMPLETED
+  has_schema explain n0 alice explain "$JOB"
+  jq -e '.ended[0].slowest | length == 3' "$WORK/said"
+  has_schema explain n1 root explain "$JOB"
+  run -2 has_schema explain n0 bob explain "$JOB"
+  script true
+  submit -w n0 --stage-file=nowhere::optional job.sh
+  wait_job "$JOB" COMPLETED
+  has_schema explain n0 root explain "$JOB"
+  jq -e '.ended[0].outcome == "partial" and .ended[0].transport == "none"' "$WORK/said"
+  # Pushes: one that is under way, one that a node refuses, and those that write nothing.
+  for node in n1 n2; do lab on "$node" mkdir -p /var/tmp/images; done
+  input image 40000000
+  lab on n0 -d "$T" /srv/stagecast/bin/stagecast push -w 'n[1-2]' --json image /var/tmp/images/ > "$WORK/pushed" &
+  wait_for 20 sending
+  has_schema status n0 root status
+  jq -e '.pushes[0].phase == "sending" and .pushes[0].round.is_push' "$WORK/said"
+  wait $!
+  python3 "$CLUSTER_TESTS/lib/schema.py" push "$WORK/pushed"
+  lab on n2 rm -rf /var/tmp/images
+  has_schema push n0 root push -w 'n[1-2]' --dry-run "$T/image" /var/tmp/images/image || [ $? = 1 ]
+  jq -e '.failed[0].node == "n2"' "$WORK/said"
+  input image 1000
+  run -1 has_schema push n0 root push -w n1 --verify "$T/image" /var/tmp/images/image
+  jq -e '.failed[0].differs' "$WORK/said"
+  run -2 has_schema push n0 root push -w n1 "$T/nowhere" /var/tmp/images/image
+  jq -e '.why != "" and .bytes == 0' "$WORK/said"
+  has_schema explain n0 root explain 0
+  jq -e '.ended[0].is_push' "$WORK/said"
 }

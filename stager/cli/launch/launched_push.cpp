@@ -361,10 +361,10 @@ nlohmann::json LaunchedPush::report() const {
 
 }  // namespace
 
-nlohmann::json push_by_launcher(const PushOptions& options) {
+Result<nlohmann::json> push_by_launcher(const PushOptions& options) {
     auto site = site_of(options);
     if (!site) {
-        return {{"nodes", 0}, {"done", 0}, {"why", site.error().sentence()}};
+        return site.error();
     }
     LaunchedPush push{options, *std::move(site)};
     push.run();

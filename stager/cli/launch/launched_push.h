@@ -8,13 +8,14 @@
 #pragma once
 
 #include "stager/cli/push/push_options.h"
+#include "transport/base/result.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace stage {
 
 /// Blocks until the push has ended or the command got a signal to end. Returns the report for
-/// push_report.h.
-[[nodiscard]] nlohmann::json push_by_launcher(const PushOptions& options);
+/// push_report.h; the error is that stagecast.conf cannot be read.
+[[nodiscard]] Result<nlohmann::json> push_by_launcher(const PushOptions& options);
 
 }  // namespace stage

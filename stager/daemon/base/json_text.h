@@ -15,11 +15,20 @@ inline std::string json_text(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// The JSON as a daemon's answer; a JSON that is too long is replaced by one that says so.
-inline Report report_of(const nlohmann::json& content) {
+/// The JSON, an object, as a daemon's answer. One that is too long loses its lists, and "why"
+/// says so.
+inline Report report_of(nlohmann::json content) {
     std::string text = json_text(content);
-    return Report{text.size() <= kMaxReportBytes ? std::move(text)
-                                                 : R"({"why":"too long to tell"})"};
+    if (text.size() <= kMaxReportBytes) {
+        return Report{std::move(text)};
+    }
+    for (auto& [name, value] : content.items()) {
+        if (value.is_array()) {
+            value = nlohmann::json::array();
+        }
+    }
+    content["why"] = "the report is too long, so its lists of nodes and stages are left out";
+    return Report{json_text(content)};
 }
 
 }  // namespace stage
