@@ -11,6 +11,7 @@
 #   make deb      a Debian package of it, into build/deb/; make rpm, into build/rpm/
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc; make uninstall takes it away
 #
+# The package under a real systemd: make nspawn (root; a container is made once, DIR=)
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
 # Random requests on a cluster: make model RUNS=50 SEED=1; many jobs on one: make soak JOBS=200
 # The papers' algorithms beside ours: make sim-baselines
@@ -64,6 +65,7 @@ deps_test := $(deps_deb) $(deps_judges) \
   systemd python3-seccomp               $(# confine the daemon as its unit says) \
   python3-jsonschema                    $(# what --json prints has its schema) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
+deps_nspawn := systemd-container debootstrap $(# make nspawn)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_bench := \
   uftp udpcast mpich libmpich-dev socat $(# the peers, and mpirun's way to its hosts)
@@ -180,7 +182,7 @@ SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
 
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
-.PHONY: quick compdb bench-selftest check-on check-ci model soak
+.PHONY: quick compdb bench-selftest check-on check-ci model soak nspawn reproducible
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint judges
 .PHONY: install install-doc uninstall deb dsc rpm clean
@@ -351,6 +353,12 @@ pmix net cluster model soak: programs
 	$(suite)
 bench-selftest:
 	@tests/bench/selftest
+reproducible: ready-to-package
+	@tests/reproducible
+nspawn: ready-to-package
+	@$(if $(call missing,$(deps_nspawn)),tests/deps --ask $(call missing,$(deps_nspawn)),true)
+	@DEB_BUILD_OPTIONS=noautodbgsym $(MAKE) deb
+	$(suite)
 demo: ready
 bench: ready-to-bench
 demo bench:

@@ -92,6 +92,15 @@ on_a_copy() {
     '"$1" package "$PACKAGE"
 }
 
+@test "its scripts restart a running daemon when it is upgraded, stop it when it is removed, and start none" {
+  # (Whether they do is tests/nspawn's question: here is no service manager.)
+  local script
+  for script in postinst prerm; do dpkg-deb --ctrl-tarfile "$PACKAGE" | tar -xO "./$script" > "$WORK/$script"; done
+  grep -q "deb-systemd-invoke try-restart 'stagecastd.service'" "$WORK/postinst"
+  grep -q 'deb-systemd-invoke stop stagecastd.service' "$WORK/prerm"
+  run ! grep -E "deb-systemd-invoke (start|restart)" "$WORK/postinst"
+}
+
 @test "dpkg installs it, installs it again, removes it, purges it: nothing stays" {
   on_a_copy '
     dpkg -i --force-depends "$1"
