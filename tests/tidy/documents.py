@@ -1,0 +1,62 @@
+"""What documents promise that can be checked without running anything.
+
+A code block of the README or of a guide is run by a test (```sh and ```conf: tests/cluster/86_guides.bats,
+tests/nspawn) or says on the line above it that it is an illustration. A member of a JSON that a command prints is described in the manual page.
+"""
+
+import json
+import re
+
+GUIDES = ("README.md", "docs/guide-users.md", "docs/guide-admins.md")
+RUN = ("sh", "conf")
+FENCE = re.compile(r"^ *```(.*)$")
+ILLUSTRATION = re.compile(r"^ *<!-- illustration: \S.* -->$")
+SCHEMAS = "docs/schemas/"
+PAGE = "docs/man/stagecast.1"
+
+
+def unmarked_blocks(tree):
+    for path in GUIDES:
+        before, is_open = "", False
+        for number, line in enumerate(tree.texts.get(path, "").splitlines(), 1):
+            fence = FENCE.match(line)
+            is_bare = fence and not is_open and fence.group(1) not in RUN
+            is_indented = not is_open and not before and line.startswith("    ")
+            if (is_bare or is_indented) and not ILLUSTRATION.match(before):
+                yield (f"{path}:{number}: a block is ```sh or ```conf, which a test runs, or has "
+                       "<!-- illustration: WHY --> on the line above")
+            if fence:
+                is_open = not is_open
+            before = line
+
+
+def members_of(schema):
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield from schema["properties"]
+        for part in schema.values():
+            yield from members_of(part)
+
+
+def undescribed_members(tree):
+    page = tree.texts.get(PAGE, "").replace("\\-", "-")
+    for path, text in sorted(tree.texts.items()):
+        if path.startswith(SCHEMAS):
+            for name in sorted(set(members_of(json.loads(text)))):
+                if not re.search(rf"(?<![a-z_]){name}(?![a-z_])", page):
+                    yield f"{path}: {PAGE} does not describe {name}"
+
+
+def rules():
+    """(title, finder, trees in which it must find something, trees in which it must not)."""
+    guide, schema = "docs/guide-users.md", "docs/schemas/a.schema.json"
+    return [
+        ("code blocks of the guides are run or marked", unmarked_blocks,
+         [{guide: "```\nls\n```\n"}, {"README.md": "a\n\n   ```text\na=b\n   ```\n"},
+          {guide: "<!-- illustration: a drawing -->\n\n```\nls\n```\n"}, {guide: "As here:\n\n    ls\n"}],
+         [{guide: "```sh\nls\n\n    x\n```\n"}, {guide: "<!-- illustration: a drawing -->\n```\nls\n```\n"},
+          {"docs/A.md": "```\nls\n```\n"}]),
+        ("members of printed JSON are in the manual page", undescribed_members,
+         [{schema: '{"properties": {\n  "bytes_read": {}\n}}', PAGE: ".B bytes"}],
+         [{schema: '{"properties": {\n  "bytes_read": {}\n}}', PAGE: ".B bytes_read"}]),
+    ]
