@@ -1,7 +1,8 @@
 """What documents promise that can be checked without running anything.
 
 A code block of the README or of a guide is run by a test (```sh and ```conf: tests/cluster/86_guides.bats,
-tests/nspawn) or says on the line above it that it is an illustration. A member of a JSON that a command prints is described in the manual page.
+tests/nspawn) or says on the line above it that it is an illustration. A member of a JSON that a command prints is
+described in the manual page. The list of changes has the headings of keepachangelog.com.
 """
 
 import json
@@ -11,6 +12,9 @@ GUIDES = ("README.md", "docs/guide-users.md", "docs/guide-admins.md")
 RUN = ("sh", "conf")
 FENCE = re.compile(r"^ *```(.*)$")
 ILLUSTRATION = re.compile(r"^ *<!-- illustration: \S.* -->$")
+HEADING = re.compile(r"^(##+) (.*)$", re.MULTILINE)
+RELEASE = re.compile(r"\[(Unreleased|\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d)\]?$")
+PARTS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 SCHEMAS = "docs/schemas/"
 PAGE = "docs/man/stagecast.1"
 
@@ -28,6 +32,15 @@ def unmarked_blocks(tree):
             if fence:
                 is_open = not is_open
             before = line
+
+
+def wrong_headings(tree):
+    """keepachangelog.com: releases, the newest first, each with parts of these six."""
+    for mark, title in HEADING.findall(tree.texts.get("CHANGELOG.md", "")):
+        if mark == "##" and not RELEASE.match(title):
+            yield f"CHANGELOG.md: {title}: a release is [Unreleased] or [X.Y.Z] - YEAR-MONTH-DAY"
+        if mark == "###" and title not in PARTS:
+            yield f"CHANGELOG.md: {title}: the parts of a release are {', '.join(PARTS)}"
 
 
 def members_of(schema):
@@ -56,6 +69,9 @@ def rules():
           {guide: "<!-- illustration: a drawing -->\n\n```\nls\n```\n"}, {guide: "As here:\n\n    ls\n"}],
          [{guide: "```sh\nls\n\n    x\n```\n"}, {guide: "<!-- illustration: a drawing -->\n```\nls\n```\n"},
           {"docs/A.md": "```\nls\n```\n"}]),
+        ("the list of changes has the usual headings", wrong_headings,
+         [{"CHANGELOG.md": "## [Unreleased]\n\n### Jobs\n"}, {"CHANGELOG.md": "## 1.0.0\n"}],
+         [{"CHANGELOG.md": "## [Unreleased]\n\n### Added\n\n#### Jobs\n\n## [1.0.0] - 2026-12-01\n"}]),
         ("members of printed JSON are in the manual page", undescribed_members,
          [{schema: '{"properties": {\n  "bytes_read": {}\n}}', PAGE: ".B bytes"}],
          [{schema: '{"properties": {\n  "bytes_read": {}\n}}', PAGE: ".B bytes_read"}]),
