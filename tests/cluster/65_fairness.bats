@@ -17,7 +17,7 @@ setup() { test_begins; }
 teardown() {
   local node
   for node in "${NODES[@]}"; do
-    lab on "$node" bash -c 'pkill -KILL -u bob -x "flood|descriptors.py"; true'
+    lab on "$node" bash -c 'pkill -KILL -u bob -x flood; pkill -KILL -u bob -x descriptors.py; true'
     lab on "$node" bash -c 'pkill -KILL -u alice -x bindfs; umount -l /tmp/fuse 2>/dev/null; rm -rf /tmp/fuse /tmp/real; true'
   done
   heal
