@@ -15,6 +15,8 @@ namespace {
 
 constexpr Duration kTellEvery = std::chrono::milliseconds{100};
 constexpr Duration kWaitMax = std::chrono::milliseconds{100};
+/// For what is still to be sent once the core is over.
+constexpr Duration kLastSendsMax = std::chrono::seconds{1};
 /// While the driver refuses a train only writability is awaited: the core's sends are overdue
 /// all the time.
 constexpr Duration kRefusedWait = std::chrono::milliseconds{1};
@@ -45,7 +47,7 @@ void Session::run() {
     Instant now = read_clock();
     while (true) {
         turn(now);
-        if (is_over()) {
+        if (is_over(now)) {
             break;
         }
         wait(now);
@@ -56,10 +58,15 @@ void Session::run() {
     parts_.watcher.on_progress(parts_.core.outcome());
 }
 
-bool Session::is_over() const {
+/// A driver that takes nothing any more does not keep the session from its end.
+bool Session::is_over(Instant now) {
     const core::Phase phase = parts_.core.outcome().phase;
     const bool ended = phase == core::Phase::released || phase == core::Phase::failed;
-    return ended && !parts_.core.deadline() && (parts_.outbox.is_empty() || given_up_);
+    if (!ended || parts_.core.deadline()) {
+        return false;
+    }
+    ended_at_ = ended_at_.value_or(now);
+    return parts_.outbox.is_empty() || given_up_ || now - *ended_at_ >= kLastSendsMax;
 }
 
 void Session::turn(Instant now) {

@@ -90,13 +90,14 @@ class Session {
     [[nodiscard]] bool stream_waits(Instant now) const;
     [[nodiscard]] Duration patience(Instant now) const;
     void give_up(Instant now, const Error& why);
-    [[nodiscard]] bool is_over() const;
+    [[nodiscard]] bool is_over(Instant now);
 
     SessionParts parts_;
     seal::PayloadRoom room_;
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
-    bool all_listen_ = false;  ///< And the core has been informed.
+    std::optional<Instant> ended_at_;  ///< The core has nothing to do any more since.
+    bool all_listen_ = false;          ///< And the core has been informed.
     core::Phase reported_phase_ = core::Phase::wiring;
     Instant reported_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.

@@ -20,11 +20,13 @@ constexpr Duration kFull = milliseconds{200};
 /// Takes nothing for a while.
 class FullDriver final : public Driver {
   public:
-    FullDriver() { REQUIRE(::eventfd_write(full_.get(), ~eventfd_t{1}) == 0); }
+    explicit FullDriver(Duration full = kFull) : full_for_{full} {
+        REQUIRE(::eventfd_write(full_.get(), ~eventfd_t{1}) == 0);
+    }
 
     Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }
     Result<Sent> send(const Train&) override {
-        if (steady_clock::now() - began_ < kFull) {
+        if (steady_clock::now() - began_ < full_for_) {
             ++refused;
             return Sent::would_block;
         }
@@ -39,6 +41,7 @@ class FullDriver final : public Driver {
     unsigned refused = 0;
 
   private:
+    Duration full_for_;
     UniqueFd quiet_{::eventfd(0, EFD_NONBLOCK)};
     UniqueFd full_{::eventfd(0, EFD_NONBLOCK)};
     steady_clock::time_point began_ = steady_clock::now();
@@ -149,7 +152,7 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
     }
 }
 
-TEST_CASE("a session that waits for a full socket does not poll it all the time") {
+BroadcastConfig config_of_source() {
     BroadcastConfig config;
     config.members.resize(2);
     config.own = Rank{0};
@@ -160,6 +163,21 @@ TEST_CASE("a session that waits for a full socket does not poll it all the time"
     config.is_rate_configured = true;
     config.readiness_policy = core::ReadinessPolicy::none;  // else it has only offers to send
     config.ready_timeout = milliseconds{400};
+    return config;
+}
+
+// A link under endless PAUSE frames, or a stuck queueing discipline.
+TEST_CASE("a session whose driver refuses everything for ever ends") {
+    FullDriver driver{std::chrono::hours{1}};
+    Zeros source;
+    SilentWatcher watcher;
+    const BroadcastReport report = send_broadcast(config_of_source(), driver, source, watcher);
+    CHECK(report.outcome.phase == core::Phase::failed);
+    CHECK(report.outcome.why);
+}
+
+TEST_CASE("a session that waits for a full socket does not poll it all the time") {
+    const BroadcastConfig config = config_of_source();
     FullDriver driver;
     Zeros source;
     SilentWatcher watcher;
