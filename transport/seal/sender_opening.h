@@ -2,8 +2,10 @@
 //
 // Checks that need no key come first, and refusals are counted by reason. Then the cipher of
 // the current epoch is used. The key of another epoch is derived, and kept only if the packet
-// opens with it, so that a forged number cannot make every packet pay for two derivations. Used
-// by session_seal.h, which hears many senders, and flow_seal.h, which hears one flow.
+// opens with it, so that a forged number cannot make every packet pay for two derivations.
+// After several derivations in vain only few packets of other epochs are tried: a flood of
+// forged numbers costs no more than other forged packets. Used by session_seal.h, which hears
+// many senders, and flow_seal.h, which hears one flow.
 #pragma once
 
 #include "transport/seal/cipher.h"
@@ -78,10 +80,15 @@ class SenderOpening {
         if (cipher_ && epoch_ == epoch) {
             return cipher_->open(header.packet_number, head, body, out, tag);
         }
-        PacketCipher cipher{protection, key_of(epoch), PacketCipher::Direction::open};
-        if (!cipher.open(header.packet_number, head, body, out, tag)) {
+        if (!may_derive()) {
             return false;
         }
+        PacketCipher cipher{protection, key_of(epoch), PacketCipher::Direction::open};
+        if (!cipher.open(header.packet_number, head, body, out, tag)) {
+            ++failures_;
+            return false;
+        }
+        failures_ = 0;
         if (!cipher_ || epoch > epoch_) {
             prepare(std::move(cipher), epoch);
         }
@@ -89,7 +96,15 @@ class SenderOpening {
     }
 
   private:
+    static constexpr std::uint64_t kFailuresFree = 16;
+    static constexpr std::uint64_t kTriedOneOf = 256;
+
+    [[nodiscard]] bool may_derive() {
+        return failures_ < kFailuresFree || ++failures_ % kTriedOneOf == 0;
+    }
+
     std::uint64_t largest_ = 0;
+    std::uint64_t failures_ = 0;  ///< Packets of other epochs in a row that did not open.
     std::uint32_t epoch_ = 0;
     std::optional<PacketCipher> cipher_;  ///< Of `epoch_`.
 };

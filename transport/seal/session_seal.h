@@ -40,9 +40,6 @@ class SessionSeal {
     /// packet waits for them. Packets of `sender` may be reordered by up to 65,536 numbers.
     void prepare(Rank sender);
 
-    /// The next packet number; each is returned once.
-    [[nodiscard]] std::uint64_t take_number() { return next_number_++; }
-
     /// Seals `body` behind a written header whose number is `packet_number`; see
     /// PacketCipher::seal.
     void seal(std::uint64_t packet_number,
@@ -77,7 +74,6 @@ class SessionSeal {
 
     SessionKeys keys_;
     std::uint32_t demux_;
-    std::uint64_t next_number_ = 1;
     std::uint32_t own_epoch_ = 0;
     std::optional<PacketCipher> own_cipher_;
     std::map<Rank, Sender> senders_;  ///< Entries are never removed.
