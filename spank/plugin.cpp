@@ -69,9 +69,20 @@ struct Plugin {
         };
     }
 
+    /// Of a plugstack.conf that loads the plugin twice Slurm calls each hook twice, here. The
+    /// second call for the same options has none, and would take the files from the job.
+    void on_load() {
+        const bool is_new_stack = parsed > 0;
+        loads = is_new_stack ? 1 : loads + 1;
+        parsed = 0;
+    }
+    bool is_repeated() { return parsed++ % (loads > 0 ? loads : 1) != 0; }
+
     Arguments arguments;
     SubmitSide submit;
     StepSide step;
+    unsigned loads = 0;   ///< Lines of plugstack.conf that load it.
+    unsigned parsed = 0;  ///< Calls of slurm_spank_init_post_opt since then.
 };
 
 /// Static, because Slurm's option callback carries no user pointer.
@@ -256,7 +267,7 @@ STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) {
         [&] {
             const Context context = SlurmHost{slurm}.context();
             if (context != Context::other && context != Context::job_script) {
-                static_cast<void>(stage::plugin(count, words));
+                stage::plugin(count, words).on_load();
                 stage::register_options(slurm);
             }
         },
@@ -267,7 +278,10 @@ STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** word
     return stage::run_hook(
         [&] {
             SlurmHost host{slurm};
-            stage::on_options_parsed(stage::plugin(count, words), host);
+            stage::Plugin& one = stage::plugin(count, words);
+            if (!one.is_repeated()) {
+                stage::on_options_parsed(one, host);
+            }
         },
         [&] { stage::on_options_broken(stage::plugin(count, words)); });
 }

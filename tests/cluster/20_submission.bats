@@ -81,3 +81,18 @@ last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p
   input good 10
   refused 'missing' --stage-file=good --stage-file=missing
 }
+
+@test "a plugstack.conf that loads the plugin twice does not take the files from a job" {
+  input data 1000
+  local plugs=$CLUSTER_DIR/etc/slurm/plugstack.conf
+  cp "$plugs" "$WORK/plugs"
+  cat "$WORK/plugs" >> "$plugs"
+  run as_alice srun -N1 --stage-file=data sh -c 'cmp "$STAGECAST_DIR/data" data && echo SAME'
+  script 'srun sh -c "cmp \$STAGECAST_DIR/data data"'
+  submit -N1 --stage-file=data job.sh
+  lab on n0 /srv/stagecast/bin/stagecast doctor > "$WORK/said" || true
+  wait_job "$JOB" COMPLETED
+  cat "$WORK/plugs" > "$plugs"
+  [ "$(grep -c SAME <<< "$output")" = 1 ] || { echo "$output"; false; }
+  grep -q '^WRONG  plugstack: .*once more' "$WORK/said" || { cat "$WORK/said"; false; }
+}

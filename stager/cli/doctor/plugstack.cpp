@@ -26,7 +26,7 @@ std::vector<std::string> files_of(const std::string& pattern, const std::string&
     return files;
 }
 
-std::optional<PlugstackLine> find(const std::string& path, int depth) {
+void find(const std::string& path, int depth, std::optional<PlugstackLine>& found) {
     std::ifstream file{path};
     for (std::string line; std::getline(file, line);) {
         std::istringstream words{line.substr(0, line.find('#'))};
@@ -35,16 +35,19 @@ std::optional<PlugstackLine> find(const std::string& path, int depth) {
         words >> first >> second;
         if (first == "include" && depth < kDepthMax) {
             for (const std::string& included : files_of(second, path)) {
-                if (auto found = find(included, depth + 1)) {
-                    return found;
-                }
+                find(included, depth + 1, found);
             }
         } else if (second.ends_with("stagecast.so")) {
-            return PlugstackLine{
-                .file = path, .plugin = second, .is_required = first == "required"};
+            if (found) {
+                found->again = path;
+                return;
+            }
+            found = PlugstackLine{.file = path,
+                                  .plugin = second,
+                                  .again = "",
+                                  .is_required = first == "required"};
         }
     }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -66,7 +69,9 @@ Result<std::optional<PlugstackLine>> find_in_plugstack(const std::string& path) 
         return Error{Blame::node, path + " can't be read"}.remedy(
             "make it, with the line: include /etc/slurm/plugstack.conf.d/*.conf");
     }
-    return find(path, 0);
+    std::optional<PlugstackLine> found;
+    find(path, 0, found);
+    return found;
 }
 
 }  // namespace stage

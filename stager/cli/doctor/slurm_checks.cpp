@@ -130,6 +130,12 @@ Finding judge_plugstack(const SlurmSettings& settings,
             path + " loads no stagecast.so; add: optional /usr/lib/slurm/stagecast.so");
     }
     const std::string& plugin = (*line)->plugin;
+    if (!(*line)->again.empty()) {
+        return wrong("plugstack",
+                     (*line)->file + " loads " + plugin + ", and " + (*line)->again +
+                         " loads a stagecast.so once more: jobs may run without their files; "
+                         "remove one of the lines");
+    }
     if (plugin.starts_with('/') && ::access(plugin.c_str(), R_OK) != 0) {
         return wrong("plugstack",
                      (*line)->file + " loads " + plugin +

@@ -205,6 +205,15 @@ TEST_CASE("the plugin's line is found through includes, and missed where it is n
     CHECK((*line)->file == own);
     CHECK((*line)->plugin == "/usr/lib/slurm/stagecast.so");
     CHECK_FALSE((*line)->is_required);
+    CHECK((*line)->again.empty());
+    // As where a site's image has the plugin, and a package brings it once more.
+    const std::string other =
+        place.write("conf.d/zz.conf", "required /usr/local/lib/slurm/stagecast.so\n");
+    line = find_in_plugstack(top);
+    REQUIRE(line);
+    REQUIRE(*line);
+    CHECK((*line)->file == own);
+    CHECK((*line)->again == other);
     CHECK_FALSE(find_in_plugstack(place.path() + "/absent"));
     // One that includes itself ends.
     const std::string loop = place.write("loop", "include " + place.path() + "/loop\n");
