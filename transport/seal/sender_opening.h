@@ -77,7 +77,10 @@ class SenderOpening {
         const Bytes body =
             packet.subspan(wire::kHeaderBytes, packet.size() - head.size() - tag.size());
         const std::uint32_t epoch = epoch_of(header.packet_number);
-        if (cipher_ && epoch_ == epoch) {
+        if (!cipher_) {  // Nearly every sender is heard in its first epoch.
+            prepare({protection, key_of(0), PacketCipher::Direction::open}, 0);
+        }
+        if (epoch_ == epoch) {
             return cipher_->open(header.packet_number, head, body, out, tag);
         }
         if (!may_derive()) {
@@ -89,7 +92,7 @@ class SenderOpening {
             return false;
         }
         failures_ = 0;
-        if (!cipher_ || epoch > epoch_) {
+        if (epoch > epoch_) {
             prepare(std::move(cipher), epoch);
         }
         return true;

@@ -72,6 +72,15 @@ TEST_CASE("a flood of forged numbers makes few keys, and the sender is heard all
     }
 }
 
+TEST_CASE("forged packets before the first one do not shut a sender out") {
+    Heard sender;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        REQUIRE_FALSE(sender.opens((i % 60) * kEpochPackets + 1, true));
+    }
+    CHECK(sender.opens(1, false));
+    CHECK(sender.derived < 50);
+}
+
 TEST_CASE("the last packets of an epoch may come after the first of the next") {
     Heard sender;
     REQUIRE(sender.opens(kEpochPackets, false));
