@@ -66,6 +66,8 @@ second_life_without() {
   without_prolog "$@"
   lab exec scontrol requeue "$JOB"
   wait_for 20 is_pending
+  wait_for 30 nodes_idle
+  sleep 2   # slurmd takes a launch in the second in which it killed the first life for a part of that
   lab exec scontrol update "job=$JOB" starttime=now
   wait_job "$JOB" COMPLETED
   [ "$(grep -c '^same$' "$WORK/life-$JOB")" = 3 ] || { cat "$WORK/life-$JOB"; false; }
