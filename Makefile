@@ -313,9 +313,9 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   files/manifest/manifest files/manifest/member_name files/manifest/tree_index \
   files/manifest/tree_node files/target/target link/frame_seal link/handshake \
   messages/untrusted_fd messages/worker_setup messages/worker_socket removal/cleanup_entry \
-  removal/empty_directory removal/removal removal/subordinate_ids slurm/host_list slurm/slurm_codec \
-  spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,business_card host_message \
-  static/hello static/host_file))
+  removal/empty_directory removal/removal removal/subordinate_ids slurm/host_list \
+  slurm/slurm_codec spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,\
+  business_card host_message static/hello static/host_file))
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
 $(FUZZERS): $(BUILD)/fuzz/%: $(call objects,obj,tests/fuzz/%.cpp $(fuzz_main)) \
             $(BUILD)/obj/fuzz-parts.a $(call archives,obj,$(fuzz_whole))
