@@ -1,7 +1,7 @@
 // Decides when a receiver gives the source up.
 //
 // While members are wired up the source may be busy with others; afterwards it sends OFFERs,
-// and then data or keep-alives. Nothing is sent here.
+// and then data or keep-alive packets. Nothing is sent here.
 #pragma once
 
 #include "transport/core/base/contract.h"
