@@ -1,9 +1,9 @@
 // Decides which of several nodes reads a file, and from which node the others fetch it.
 //
-// It is the table of the file's lease server (keeper_choice.h). The first node that asks reads
-// the file. The others wait until that node has the file in its cache, and are then sent there.
-// Each node that has fetched the file serves two more at a time, so that many nodes have it
-// after a few rounds. A node that leaves, or does not find the file where it was sent, makes
+// It is the table of the file's lease server (lease_server_choice.h). The first node that asks
+// reads the file. The others wait until that node has the file in its cache, and are then sent
+// there. Each node that has fetched the file serves two more at a time, so that many nodes have
+// it after a few rounds. A node that leaves, or does not find the file where it was sent, makes
 // room for the next one. If reader after reader leaves without caching the file, the others
 // stop waiting: it may be a file that no cache has room for.
 #pragma once

@@ -1,6 +1,6 @@
 #include "stager/slurm/slurm_nodes.h"
 
-#include "stager/cache/keeper_choice.h"
+#include "stager/cache/lease_server_choice.h"
 #include "stager/slurm/name_lookup.h"
 #include "stager/slurm/slurm_releases.h"
 

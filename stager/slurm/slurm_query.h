@@ -33,7 +33,7 @@ struct ResolveQuestion {
     std::string node_list;
     bool may_miss = false;  ///< A node without an address is no error.
 };
-/// The nodes that serve leases (cache/keeper_choice.h), with addresses.
+/// The nodes that serve leases (cache/lease_server_choice.h), with addresses.
 struct KeepersQuestion {};
 /// One job with everything that a stage needs to know of it. The answer is a SlurmJob.
 struct JobStateQuestion {
@@ -92,10 +92,10 @@ struct SlurmJob {
     std::string word;                 ///< Slurm's name of the state, "CANCELLED".
     std::string node_list{};  ///< Of the allocation; in the answer to a JobStateQuestion only.
     bool is_in_prolog = false;        ///< Known only to the child that asks.
-    std::uint32_t array_job_id = 0;   ///< Likewise; 0: the job is not a task of an array.
-    std::uint32_t array_task_id = 0;  ///< Likewise.
+    std::uint32_t array_job_id = 0;   ///< Of the array; 0: the job is not a task of one.
+    std::uint32_t array_task_id = 0;  ///< Of an array's task.
     std::uint32_t uid = 0;            ///< Its owner; in the answer to a JobStateQuestion only.
-    std::uint32_t gid = 0;            ///< Likewise.
+    std::uint32_t gid = 0;            ///< The owner's group; as `uid`.
     bool operator==(const SlurmJob&) const = default;
 };
 using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<SlurmJob>>;

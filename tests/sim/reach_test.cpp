@@ -236,14 +236,14 @@ TEST_CASE(
 }
 
 /// In wire times, from the start: how long until all hold it, and what the source sent. MiB=,
-/// MEMBERS=, MBITS=, UNTOLD=1.
+/// MEMBERS=, MBITS=, SEARCHED=1.
 TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
     const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 17));
     for (std::uint16_t cut = 0; cut < number_of("DEAF", members);
          cut = cut < 2 ? cut + 1 : cut * 2) {
         for (const std::uint16_t many : {cut, static_cast<std::uint16_t>(members - 1 - cut)}) {
             Plan plan =
-                plan_of(members, number_of("MiB", 64) << 20U, variable("UNTOLD") == nullptr);
+                plan_of(members, number_of("MiB", 64) << 20U, variable("SEARCHED") == nullptr);
             plan.link_bytes_per_s = number_of("MBITS", 1000) * 125'000;
             plan.resident_blocks = static_cast<std::uint32_t>(number_of("RESIDENT", 64));
             plan.loss.independent_ppm = static_cast<std::uint32_t>(number_of("LOSS", 0));

@@ -23,7 +23,7 @@ Row measure(std::uint16_t members, std::uint32_t loss_ppm, std::uint32_t shared_
     Plan plan = calm_plan(members, number_of("MiB", 16) << 20U);
     plan.seed = 7 + loss_ppm + shared_ppm;
     plan.link_bytes_per_s = number_of("MBITS", 1000) * 125'000;
-    plan.configured_bytes_per_s = variable("UNTOLD") != nullptr ? 0 : plan.link_bytes_per_s;
+    plan.configured_bytes_per_s = variable("SEARCHED") != nullptr ? 0 : plan.link_bytes_per_s;
     plan.loss.independent_ppm = loss_ppm;
     plan.loss.shared_ppm = shared_ppm;
     plan.heals_at = std::chrono::hours{1};

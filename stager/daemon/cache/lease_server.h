@@ -1,8 +1,8 @@
 // Decides which node reads a file from its source, and tells the others where to fetch it.
 //
 // The daemon holds the lease table (cache/node_leases.h) of the files whose lease server this
-// node is (cache/keeper_choice.h). Each asking node has one link for each file: a node that
-// closes it, or is silent for longer than ConnectTimeout allows, has given up.
+// node is (cache/lease_server_choice.h). Each asking node has one link for each file: a node
+// that closes it, or is silent for longer than ConnectTimeout allows, has given up.
 #pragma once
 
 #include "stager/cache/fair_places.h"

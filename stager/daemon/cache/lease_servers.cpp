@@ -1,6 +1,6 @@
 #include "stager/daemon/cache/lease_servers.h"
 
-#include "stager/cache/keeper_choice.h"
+#include "stager/cache/lease_server_choice.h"
 #include "stager/daemon/base/loop.h"
 #include "transport/base/log.h"
 

@@ -21,7 +21,7 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kJobsMax = 1024;  ///< Each holds a descriptor.
-constexpr std::size_t kBegunMax = 512;  ///< Likewise.
+constexpr std::size_t kBegunMax = 512;  ///< Each holds a descriptor, too.
 /// At one time. One user gets at most two, so that a copier that hangs stops no other user.
 constexpr std::size_t kCopiersMax = 4;
 

@@ -24,7 +24,7 @@ struct StageView {
     const StagePlan* plan = nullptr;            ///< Where it is known.
     Rank self{};                                ///< With a plan.
     TreeProgress group{};                       ///< Of all nodes, at the root.
-    const std::vector<Contribution>& outcomes;  ///< Likewise: what each node reported.
+    const std::vector<Contribution>& outcomes;  ///< At the root: what each node reported.
     const Verdict* verdict = nullptr;           ///< Where it is known.
 };
 

@@ -249,7 +249,7 @@ class Finder {
     ArrivedBytes& bytes_;
     ReadTrouble& trouble_;
     std::string_view end_;      ///< Part of the tail; valid while the tail is searched.
-    std::string_view locator_;  ///< Likewise.
+    std::string_view locator_;  ///< Part of the tail, too.
     bool has_locator_ = false;
 };
 

@@ -44,7 +44,7 @@ class HeldBlocks {
     const Manifest& manifest_;
     std::uint32_t first_;            ///< The first block of a file.
     std::vector<Digest128> leaves_;  ///< From `first_` on.
-    std::vector<bool> held_;         ///< Likewise.
+    std::vector<bool> held_;         ///< The same blocks.
     std::size_t missing_;
     std::uint64_t bytes_ = 0;
 };

@@ -83,7 +83,7 @@ class FileSource final : public BlockSource {
     std::uint32_t block_count_;
     std::uint32_t first_file_block_;
     std::vector<Digest128> leaves_;      ///< Of file blocks, from first_file_block_ on.
-    std::vector<bool> is_read_;          ///< Likewise.
+    std::vector<bool> is_read_;          ///< The same blocks.
     std::size_t used_ = 0;               ///< The item used last.
     std::vector<std::uint32_t> unread_;  ///< Blocks not read yet, by manifest entry.
     std::atomic<std::uint64_t> bytes_read_{0};

@@ -68,7 +68,7 @@ class Node : public AnyCore {
                        core::Destination to,
                        std::uint32_t chunk,
                        std::uint32_t count);
-    /// Likewise those of `wanted` that are here, from the lowest on; takes them out.
+    /// Sends, as above, those of `wanted` that are here, from the lowest on; takes them out.
     void send_wanted(Instant now,
                      core::SendBatch& batch,
                      core::Destination to,

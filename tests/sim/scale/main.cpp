@@ -77,7 +77,7 @@ Plan plan_of_row(std::uint16_t members) {
     plan.seed = number_of("SEED", 1);
     plan.chunk_bytes = static_cast<std::uint16_t>(number_of("CHUNK", 4096));
     plan.link_bytes_per_s = number_of("MBITS", 10'000) * 125'000;
-    plan.configured_bytes_per_s = number_of("TOLD", 1) != 0 ? plan.link_bytes_per_s : 0;
+    plan.configured_bytes_per_s = number_of("CONFIGURED", 1) != 0 ? plan.link_bytes_per_s : 0;
     plan.remembered_bytes_per_s = plan.link_bytes_per_s / 100 * number_of("REMEMBERED", 0);
     plan.loss.independent_ppm = static_cast<std::uint32_t>(number_of("LOSS", 0));
     plan.loss.shared_ppm = static_cast<std::uint32_t>(number_of("SHARED", 0));

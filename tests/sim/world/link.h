@@ -40,7 +40,7 @@ class Link {
 
     std::uint64_t rate_;
     Duration queue_;        ///< As the time that a full one takes.
-    Duration bucket_;       ///< Likewise.
+    Duration bucket_;       ///< Also as a time.
     Instant busy_until_{};  ///< May lie in the past, by the bucket.
     std::uint64_t carried_ = 0;
     std::uint64_t dropped_ = 0;

@@ -196,7 +196,7 @@ void draw_broken_off(std::uint64_t seed, Plan& plan) {
 }
 
 /// TCP flows into a few members, on links so slow that these have time to leave the group; and
-/// now and then a switch that brings them the group's packets all the same. Likewise.
+/// now and then a switch that brings them the group's packets all the same.
 void draw_flows(Plan& plan) {
     if (plan.seed % 8 != 5) {
         return;

@@ -1,6 +1,6 @@
 #include "stager/cache/node_leases.h"
 
-#include "stager/cache/keeper_choice.h"
+#include "stager/cache/lease_server_choice.h"
 
 #include <catch2/catch.hpp>
 

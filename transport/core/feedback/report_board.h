@@ -22,7 +22,7 @@ class ReportBoard {
 
     /// The member needs nothing, so the window ignores it.
     void leave_out(Rank rank);
-    /// Likewise for members that hold the object and report no more.
+    /// The members hold the object and report no more: the window ignores them.
     void leave_out(const std::vector<wire::RankRun>& ranks);
     /// The member had the first `held` blocks before the broadcast.
     void begin_with(Rank rank, std::uint32_t held);

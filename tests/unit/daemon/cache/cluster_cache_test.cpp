@@ -1,7 +1,7 @@
 // Tests how a node finds a file that another node has.
 #include "stager/daemon/cache/cluster_cache.h"
 
-#include "stager/cache/keeper_choice.h"
+#include "stager/cache/lease_server_choice.h"
 #include "tests/unit/daemon/services_world.h"
 
 #include <catch2/catch.hpp>

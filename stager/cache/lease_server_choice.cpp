@@ -1,4 +1,4 @@
-#include "stager/cache/keeper_choice.h"
+#include "stager/cache/lease_server_choice.h"
 
 #include "transport/base/checksum.h"
 #include "transport/base/codec.h"
