@@ -24,9 +24,9 @@ namespace stage::core {
 
 class PeerChoice {
   public:
-    /// A member that waits for its own share lacks it for a while; one that holds a part of the
-    /// object from before never gives that part.
-    static constexpr std::uint32_t kRefusals = 8;
+    /// A member that waits for its own share lacks it for a while, and so refuses many times;
+    /// one that holds a part of the object from before never gives that part.
+    static constexpr std::uint8_t kRefusals = 200;
     static constexpr std::size_t kSuspects = 32;  ///< The oldest is removed for a new one.
 
     /// `prng` must outlive this.
@@ -52,18 +52,21 @@ class PeerChoice {
         if (peer.value() >= members_) {
             return;
         }
-        if (lacking_.has(peer.value()) && prng_.below(kRefusals) == 0) {
+        lacking_.add(peer.value());
+        std::uint8_t& refused = refusals_[peer.value() % refusals_.size()];
+        if (++refused == kRefusals) {
+            refused = 0;
             given_.remove(peer.value());
         }
-        lacking_.add(peer.value());
     }
     void on_given(Rank peer) {
         lacking_.remove(peer.value());
         given_.add(peer.value());
+        refusals_[peer.value() % refusals_.size()] = 0;
     }
     /// When the peer was last asked.
     [[nodiscard]] bool has_lacked(Rank peer) const { return lacking_.has(peer.value()); }
-    /// The peer sent a chunk, and has not answered LACKING some kRefusals times in a row since.
+    /// The peer sent a chunk, and has not answered LACKING kRefusals times in a row since.
     [[nodiscard]] bool has_given(Rank peer) const { return given_.has(peer.value()); }
 
     [[nodiscard]] Rank own() const { return own_; }
@@ -87,6 +90,8 @@ class PeerChoice {
     Prng& prng_;
     ChunkSet lacking_;  ///< Ranks that answered LACKING when they were last asked.
     ChunkSet given_;    ///< Ranks that sent a chunk.
+    /// Since the last chunk; of a large group several ranks share one counter.
+    std::array<std::uint8_t, 256> refusals_{};
     std::array<Suspect, kSuspects> suspects_{};
     std::size_t next_suspect_ = 0;
 };
