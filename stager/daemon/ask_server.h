@@ -21,7 +21,7 @@
 namespace stage {
 
 /// Jobs that slurmctld is asked about at one time, and links that wait for each answer. Further
-/// nodes of such a job are told that it is queued, and ask again later.
+/// nodes of such a job get the answer that it is queued, and ask again later.
 inline constexpr std::size_t kMaxAskedJobs = 32;
 inline constexpr std::size_t kMaxWaitingLinks = 16;
 

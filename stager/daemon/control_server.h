@@ -3,8 +3,8 @@
 // Each connection carries one request and one answer (control/message.h). The daemon identifies
 // the client by SO_PEERCRED: root may send every request, other users only PING and STATUS. A
 // user may hold few connections, each for a short time; they are counted for each uid, and none
-// of them takes a place that root's prolog needs. Users may send descriptors that block whoever
-// closes them; the server neither receives these nor closes the connection itself.
+// of them takes a place that root's prolog needs. Users may send descriptors that block the
+// process that closes them; the server neither receives these nor closes the connection itself.
 #pragma once
 
 #include "stager/control/frame.h"

@@ -2,7 +2,7 @@
 //
 // All steps use descriptors. A name is looked up only in an open directory, links are unlinked
 // and never followed, mounts are never entered, and the way back up is taken only if it leads
-// to the directory that was left. Root enters only directories of the user for whom it acts,
+// to the directory that was left. Root enters only directories of its job's user,
 // and of that user's subordinate uids (subordinate_ids.h): a directory of another user may have
 // been moved here by a user who could not have emptied it.
 #pragma once

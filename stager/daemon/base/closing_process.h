@@ -1,6 +1,6 @@
 // Closes the connections of local users in a child process.
 //
-// Any user can put descriptors into a Unix socket. What nobody has read is closed with the
+// Any user can put descriptors into a Unix socket. What was not read is closed with the
 // socket, by the process that closes it last, which then waits as long as that user likes: for
 // a TCP connection that lingers, or for the server of a FUSE file system. The daemon has one
 // thread, so it hands such sockets to a child and kills the child: a killed process waits for

@@ -62,7 +62,7 @@ class GroupStanding {
     Rank source_;
     GroupLeave leave_;
     GroupReach reach_;
-    bool is_out_ = false;  ///< The driver was told so.
+    bool is_out_ = false;  ///< As the driver knows it.
 };
 
 }  // namespace stage::core

@@ -23,7 +23,7 @@ SourceEnding::SourceEnding(const CoreConfig& config, const EndingLimits& limits)
 
 void SourceEnding::fail(Rank culprit, Blame blame, std::string why) {
     if (culprit != own_ && result_.done().has(culprit)) {
-        return;  // It holds the object: nobody waits for it.
+        return;  // It holds the object: no member waits for it.
     }
     if (result_.on_failed(culprit, std::move(why))) {
         blame_ = blame;

@@ -40,7 +40,7 @@ TEST_CASE("the broadcast succeeds once all hold the object, the source's own cop
     CHECK(source.ending.decide(kStart, true) == nullptr);
 }
 
-TEST_CASE("the first failure decides, and is the one that is told") {
+TEST_CASE("the first failure decides, and RELEASE has it") {
     Source source;
     source.ending.fail(rank(2), Blame::user, "no space");
     source.ending.fail(rank(1), Blame::node, "silence");
