@@ -69,7 +69,7 @@ class DrivenCore {
         config.source = Rank{0};
         config.session = 1;
         config.chunk_bytes = kDrivenChunkBytes;
-        config.chunk_bytes_fallback = (how & 1U) != 0 ? wire::kMinChunkBytes : std::uint16_t{0};
+        config.chunk_bytes_fallback = (how & 1U) != 0 ? wire::kMinChunkBytes : 0U;
         config.rate_bytes_per_s = (how & 2U) != 0 ? 10'000'000U : 0U;
         config.leave_policy =
             (how & 4U) != 0 ? core::LeavePolicy::congested : core::LeavePolicy::never;
@@ -132,7 +132,7 @@ class DrivenCore {
     }
 
     core::Datagram read_datagram() {
-        constexpr auto kTypes = static_cast<unsigned>(wire::PacketType::left);
+        constexpr auto kTypes = static_cast<unsigned>(wire::PacketType::extended);
         core::Datagram datagram;
         const unsigned how = input_.u8();
         const unsigned from = input_.u8();
@@ -153,7 +153,7 @@ class DrivenCore {
             leases_.insert(last_lease_);
         } else {
             datagram.body = body_of(datagram.header.type);
-            datagram.body_bytes = static_cast<std::uint16_t>(datagram.body.size());
+            datagram.body_bytes = static_cast<std::uint32_t>(datagram.body.size());
         }
         return datagram;
     }
@@ -348,7 +348,7 @@ class DrivenCore {
         return config_.own == config_.source || config_.holds_already ||
                stored_.size() == blocks_;
     }
-    [[nodiscard]] std::uint16_t chunk_bytes() const { return outcome().chunk_bytes; }
+    [[nodiscard]] std::uint32_t chunk_bytes() const { return outcome().chunk_bytes; }
     [[nodiscard]] std::uint32_t length_of(std::uint32_t block) const {
         return block + 1 == blocks_ ? kDrivenLastBytes : kBlockBytes;
     }

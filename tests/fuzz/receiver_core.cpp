@@ -60,7 +60,7 @@ std::vector<std::byte> repaired() {
         .packet(PacketType::offer, 0, true, offer_of(2, kBlockBytes + 100))
         .packet(PacketType::describe, 0, true, wire::write(both))
         .data(0, 1, 700 - kDrivenChunkBytes)
-        .packet(PacketType::end, 0, true, wire::write(wire::End{.blocks = 2, .last_packet = 9}))
+        .packet(PacketType::end, 0, true, wire::write(wire::End{.blocks = 2}))
         .wait(30)
         .due(6)
         .packet(PacketType::lacking, 3, false, wire::write(asked))

@@ -120,7 +120,7 @@ Result<Sent> FaultyDriver::flush() {
         auto sent = inner_->send({.target = packet.target,
                                   .pieces = {&piece, 1},
                                   .bytes = piece.size(),
-                                  .packet_bytes = static_cast<std::uint16_t>(piece.size())});
+                                  .packet_bytes = static_cast<std::uint32_t>(piece.size())});
         if (!sent || *sent == Sent::would_block) {
             return sent;
         }

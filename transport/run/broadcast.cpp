@@ -30,14 +30,13 @@ constexpr std::size_t kDeferredBlocksMax = 16;
 /// By how much the queues on two rails may differ: a switch's or a shaper's buffer.
 constexpr Duration kRailSkew = std::chrono::milliseconds{30};
 
-std::uint16_t chunk_bytes(const BroadcastConfig& config,
+std::uint32_t chunk_bytes(const BroadcastConfig& config,
                           std::uint32_t mtu,
                           std::size_t tag_bytes) {
     const std::uint32_t below = config.group.is_v6() ? kIpv6AndUdpBytes : kIpv4AndUdpBytes;
     const auto around = below + static_cast<std::uint32_t>(wire::kHeaderBytes + tag_bytes);
     invariant(mtu >= wire::kMinChunkBytes + around, "an MTU leaves room for a chunk");
-    return static_cast<std::uint16_t>(
-        std::min<std::uint32_t>(mtu - around, wire::kMaxChunkBytes));
+    return std::min(mtu - around, wire::kMaxDatagramChunkBytes);
 }
 
 seal::SessionKeys keys_of(const BroadcastConfig& config) {
@@ -46,6 +45,7 @@ seal::SessionKeys keys_of(const BroadcastConfig& config) {
     keys.group = config.group_key;
     keys.session = config.session;
     keys.own = config.own;
+    keys.version = config.version;
     for (const BroadcastMember& member : config.members) {
         keys.members.push_back(member.incarnation);
     }

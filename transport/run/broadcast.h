@@ -32,6 +32,8 @@ struct BroadcastConfig {
     Rank own;
     Rank source;
     Address group;  ///< The multicast group and port.
+    /// The version of the protocol that the wire-up agreed on.
+    std::uint8_t version = wire::kVersionHighest;
     seal::Protection protection = seal::Protection::encrypt;
     seal::GroupKey group_key{};
     seal::SessionId session{};
@@ -72,7 +74,7 @@ struct BroadcastReport {
     DriverCounters driver;
     std::string transport;
     std::vector<std::uint64_t> flow_packets;  ///< Received, by flow; empty if there is one.
-    std::uint16_t chunk_bytes = 0;
+    std::uint32_t chunk_bytes = 0;
     ShortenedBlocks shortened;  ///< By the source.
     /// At the end, while every buffer that was used is still held.
     std::uint64_t own_memory_bytes = 0;

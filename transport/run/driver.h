@@ -40,7 +40,7 @@ struct Train {
     /// One packet after the other; a piece may end anywhere. At most kTrainPiecesMax.
     std::span<const Bytes> pieces;
     std::size_t bytes = 0;           ///< Of all pieces.
-    std::uint16_t packet_bytes = 0;  ///< Of each packet but the last.
+    std::uint32_t packet_bytes = 0;  ///< Of each packet but the last.
 };
 
 struct ReceivedPacket {

@@ -30,13 +30,13 @@ std::size_t Outbox::packet_bytes_max() const {
     return wire::kHeaderBytes + chunk_bytes_ + seal_.tag_bytes();
 }
 
-void Outbox::use_chunks_of(std::uint16_t bytes) {
+void Outbox::use_chunks_of(std::uint32_t bytes) {
     chunk_bytes_ = bytes;
     train_packets_max_ =
         std::clamp<std::size_t>(kTrainBytesMax / packet_bytes_max(), 1, kTrainPacketsMax);
 }
 
-void Outbox::add(core::SendBatch&& batch, std::uint16_t chunk_bytes) {
+void Outbox::add(core::SendBatch&& batch, std::uint32_t chunk_bytes) {
     if (chunk_bytes != chunk_bytes_) {
         use_chunks_of(chunk_bytes);
     }
@@ -110,7 +110,7 @@ void Outbox::build_train() {
         for (std::uint16_t copy = 0; copy < send.count; ++copy) {
             write_packet(send, copy, send.body);
         }
-        train.packet_bytes = static_cast<std::uint16_t>(train.bytes / send.count);
+        train.packet_bytes = static_cast<std::uint32_t>(train.bytes / send.count);
         queue_.pop_front();
         return;
     }
@@ -120,7 +120,7 @@ void Outbox::build_train() {
     for (std::uint16_t index = sent_of_front_; index < end; ++index) {
         write_packet(send, index, payload(send, index));
         if (index == sent_of_front_) {
-            train.packet_bytes = static_cast<std::uint16_t>(train.bytes);
+            train.packet_bytes = static_cast<std::uint32_t>(train.bytes);
         }
     }
     sent_of_front_ = end;
@@ -162,6 +162,7 @@ Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
 
 void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes body) {
     const wire::Header header{
+        .version = seal_.version(),
         .type = send.type,
         .flags = send.flags,
         .flow = trains_.back().target.flow,

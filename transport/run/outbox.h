@@ -33,7 +33,7 @@ class Outbox {
 
     /// Takes over a batch whose DATA has chunks of `chunk_bytes`. Its blocks must stay resident
     /// until flush() has reported that all of it left.
-    void add(core::SendBatch&& batch, std::uint16_t chunk_bytes);
+    void add(core::SendBatch&& batch, std::uint32_t chunk_bytes);
 
     /// Sends what is queued, as far as the driver takes it.
     Result<Sent> flush();
@@ -49,12 +49,12 @@ class Outbox {
         std::size_t first_piece = 0;
         std::size_t pieces = 0;
         std::size_t bytes = 0;
-        std::uint16_t packet_bytes = 0;
+        std::uint32_t packet_bytes = 0;
     };
 
     [[nodiscard]] std::size_t packet_bytes_max() const;
     [[nodiscard]] std::size_t room() const { return room_.capacity() - room_.size(); }
-    void use_chunks_of(std::uint16_t bytes);
+    void use_chunks_of(std::uint32_t bytes);
     [[nodiscard]] std::size_t next_bytes_max() const;
     void build_trains();
     void build_train();
@@ -68,7 +68,7 @@ class Outbox {
     seal::SessionSeal& seal_;
     BlockStore& blocks_;
     core::CoreConfig config_;
-    std::uint16_t chunk_bytes_ = 0;
+    std::uint32_t chunk_bytes_ = 0;
     std::size_t train_packets_max_ = 1;
     std::uint8_t flows_;
     std::uint8_t next_flow_ = 0;

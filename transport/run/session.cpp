@@ -180,7 +180,7 @@ core::Datagram Session::datagram_of(Instant now,
     core::Datagram datagram;
     datagram.header = opened.header;
     datagram.to_group = to_group;
-    datagram.body_bytes = static_cast<std::uint16_t>(opened.body.size());
+    datagram.body_bytes = static_cast<std::uint32_t>(opened.body.size());
     datagram.arrived_at = stamp_ns > 0 ? Instant{Duration{stamp_ns} + shift_} : now;
     datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
     datagram.fill = counters.group_fill;

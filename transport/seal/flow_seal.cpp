@@ -15,7 +15,8 @@ PacketKey FlowSeal::key_of(std::uint32_t epoch) const {
 
 std::optional<Opened> FlowSeal::open(MutableBytes packet, std::uint64_t heard) {
     const std::size_t tag = tag_bytes(keys_.protection);
-    auto header = screened(packet, demux_, tag, counters_);
+    auto header = screened(
+        packet, {.demux = demux_, .version = keys_.version, .tag_bytes = tag}, counters_);
     if (!header) {
         return std::nullopt;
     }

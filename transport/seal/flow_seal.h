@@ -14,6 +14,7 @@ struct FlowKeys {
     Protection protection = Protection::encrypt;
     GroupKey group{};
     SessionId session{};
+    std::uint8_t version = wire::kVersionHighest;
     Rank source;
     Incarnation incarnation{};  ///< The source's.
     Flow flow;

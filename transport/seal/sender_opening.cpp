@@ -3,16 +3,16 @@
 namespace stage::seal {
 
 std::optional<wire::Header> screened(Bytes packet,
-                                     std::uint32_t demux,
-                                     std::size_t tag_bytes,
+                                     const SessionMarks& session,
                                      SealCounters& counters) {
     wire::HeaderFault fault{};
     auto header = wire::read_header(packet, fault);
-    if (!header || packet.size() < wire::kHeaderBytes + tag_bytes) {
+    if (!header || header->version != session.version ||
+        packet.size() < wire::kHeaderBytes + session.tag_bytes) {
         ++counters.malformed;
         return std::nullopt;
     }
-    if (header->session != demux) {
+    if (header->session != session.demux) {
         ++counters.other_session;
         return std::nullopt;
     }

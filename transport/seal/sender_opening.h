@@ -46,10 +46,16 @@ struct Opened {
     MutableBytes body;    ///< In the packet's own bytes, or where the caller wanted it.
 };
 
+/// What shows without a key that a packet may be a session's.
+struct SessionMarks {
+    std::uint32_t demux = 0;
+    std::uint8_t version = wire::kVersionHighest;
+    std::size_t tag_bytes = 0;
+};
+
 /// The header of a packet that may be this session's; otherwise empty, and counted.
 [[nodiscard]] std::optional<wire::Header> screened(Bytes packet,
-                                                   std::uint32_t demux,
-                                                   std::size_t tag_bytes,
+                                                   const SessionMarks& session,
                                                    SealCounters& counters);
 
 class SenderOpening {

@@ -50,7 +50,10 @@ void SessionSeal::seal(
 }
 
 std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& room) {
-    auto header = screened(packet, demux_, tag_bytes(), counters_);
+    auto header =
+        screened(packet,
+                 {.demux = demux_, .version = keys_.version, .tag_bytes = tag_bytes()},
+                 counters_);
     if (!header) {
         return std::nullopt;
     }
@@ -105,6 +108,7 @@ FlowSeal SessionSeal::flow(Rank source, Flow flow) const {
     return FlowSeal{{.protection = keys_.protection,
                      .group = keys_.group,
                      .session = keys_.session,
+                     .version = keys_.version,
                      .source = source,
                      .incarnation = keys_.members[source.index()],
                      .flow = flow}};

@@ -26,6 +26,8 @@ struct SessionKeys {
     /// By rank, the member's own included. An empty entry is no member.
     std::vector<Incarnation> members;
     Rank own;
+    /// The version of the protocol that the group agreed on.
+    std::uint8_t version = wire::kVersionHighest;
 };
 
 /// Where DATA's decrypted payload goes, of that many bytes; empty: into the packet's own bytes.
@@ -60,6 +62,7 @@ class SessionSeal {
 
     [[nodiscard]] std::size_t tag_bytes() const { return seal::tag_bytes(keys_.protection); }
     [[nodiscard]] Protection protection() const { return keys_.protection; }
+    [[nodiscard]] std::uint8_t version() const { return keys_.version; }
     [[nodiscard]] std::uint32_t demux() const { return demux_; }
     [[nodiscard]] const SealCounters& counters() const { return counters_; }
 

@@ -73,8 +73,9 @@ struct Envelope {
             cmsghdr* segment = CMSG_FIRSTHDR(&message);
             segment->cmsg_level = IPPROTO_UDP;
             segment->cmsg_type = UDP_SEGMENT;
-            segment->cmsg_len = CMSG_LEN(sizeof train.packet_bytes);
-            std::memcpy(CMSG_DATA(segment), &train.packet_bytes, sizeof train.packet_bytes);
+            const auto bytes = static_cast<std::uint16_t>(train.packet_bytes);
+            segment->cmsg_len = CMSG_LEN(sizeof bytes);
+            std::memcpy(CMSG_DATA(segment), &bytes, sizeof bytes);
         }
         return message;
     }

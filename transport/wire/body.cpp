@@ -3,13 +3,12 @@
 #include "transport/base/codec.h"
 #include "transport/base/invariant.h"
 #include "transport/wire/packet.h"
+#include "transport/wire/tlv.h"
 
 #include <algorithm>
 
 namespace stage::wire {
 namespace {
-
-constexpr std::uint32_t kCriticalFeatures = 0xffff0000U;
 
 void write_runs(ByteWriter& out, const std::vector<ChunkRun>& runs) {
     invariant(runs.size() <= kMaxRuns, "a list of runs fits its packet");
@@ -90,7 +89,7 @@ std::optional<Descriptor> read_descriptor(ByteReader& in) {
 
 std::vector<std::byte> write(const Describe& body) {
     invariant(!body.descriptors.empty() && body.descriptors.size() <= kMaxDescriptors,
-              "a DESCRIBE has 1 to 46 descriptors");
+              "a DESCRIBE has 1 to 40 descriptors");
     ByteWriter out;
     out.u32(body.first.value()).u8(static_cast<std::uint8_t>(body.descriptors.size()));
     for (const Descriptor& descriptor : body.descriptors) {
@@ -104,7 +103,7 @@ std::optional<Describe> read_describe(Bytes bytes) {
     Describe body{.first = BlockIndex{in.u32()}, .descriptors = {}};
     const std::size_t count = in.u8();
     if (!in.ok() || count == 0 || count > kMaxDescriptors ||
-        in.left() != count * kDescriptorBytes || body.first.value() > 0xffffffffU - count) {
+        in.left() < count * kDescriptorBytes || body.first.value() > 0xffffffffU - count) {
         return std::nullopt;
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -114,7 +113,7 @@ std::optional<Describe> read_describe(Bytes bytes) {
         }
         body.descriptors.push_back(*descriptor);
     }
-    return body;
+    return read_tlvs(in) ? std::optional{std::move(body)} : std::nullopt;
 }
 
 namespace {
@@ -148,8 +147,8 @@ bool read_lists(ByteReader& in, Offer& body) {
 
 std::vector<std::byte> write(const Offer& body) {
     ByteWriter out;
-    out.u32(body.blocks).u64(body.object_bytes).u16(body.chunk_bytes);
-    out.u64(body.source_time_us).u8(body.parities).u32(body.features);
+    out.u32(body.blocks).u64(body.object_bytes).u32(body.chunk_bytes);
+    out.u64(body.source_time_us).u8(body.parities);
     invariant(body.awaited.size() <= kMaxAwaitedRuns, "a set of ranks fits its packet");
     out.u8(static_cast<std::uint8_t>(body.awaited.size()));
     write_ranks(out, body.awaited);
@@ -166,27 +165,21 @@ std::optional<Offer> read_offer(Bytes bytes) {
     Offer body;
     body.blocks = in.u32();
     body.object_bytes = in.u64();
-    body.chunk_bytes = in.u16();
+    body.chunk_bytes = in.u32();
     body.source_time_us = in.u64();
     body.parities = in.u8();
-    body.features = in.u32();
-    if (!read_lists(in, body)) {
+    if (!read_lists(in, body) || !read_tlvs(in)) {
         return std::nullopt;
     }
-    const bool sane = in.ok() && body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&
+    const bool sane = body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&
                       body.chunk_bytes <= kMaxChunkBytes && body.parities <= kMaxParities &&
-                      (body.features & kCriticalFeatures) == 0 && body.object_bytes >= 1 &&
+                      body.object_bytes >= 1 &&
                       body.object_bytes <= std::uint64_t{body.blocks} * kBlockBytes;
     return sane ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Ready& body) {
-    ByteWriter out;
-    out.u64(body.source_time_us).u32(body.hold_us);
-    if (body.held > 0) {
-        out.u32(body.held);
-    }
-    return out.take();
+    return ByteWriter{}.u64(body.source_time_us).u32(body.hold_us).u32(body.held).take();
 }
 
 std::optional<Ready> read_ready(Bytes bytes) {
@@ -194,10 +187,8 @@ std::optional<Ready> read_ready(Bytes bytes) {
     Ready body;
     body.source_time_us = in.u64();
     body.hold_us = in.u32();
-    const bool says_held = in.left() > 0;
-    body.held = says_held ? in.u32() : 0;
-    const bool is_sane = in.finished() && says_held == (body.held > 0);
-    return is_sane ? std::optional{body} : std::nullopt;
+    body.held = in.u32();
+    return read_tlvs(in) ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Request& body) {
@@ -212,7 +203,7 @@ std::optional<Request> read_request(Bytes bytes) {
     Request body;
     body.id = in.u32();
     auto runs = read_runs(in);
-    if (!runs || !in.finished() || runs->empty()) {
+    if (!runs || runs->empty() || !read_tlvs(in)) {
         return std::nullopt;
     }
     body.runs = std::move(*runs);
@@ -225,8 +216,30 @@ std::vector<std::byte> write(const Report& body) {
     out.u32(body.received).u32(body.drain).u32(body.overflow).u8(body.fill);
     out.u32(body.hold_us).u32(body.heard).u32(body.blocks_held).u32(body.placed);
     write_runs(out, body.missing);
+    if (body.ecn) {
+        ByteWriter value;
+        value.u32(body.ecn->ect0).u32(body.ecn->ect1).u32(body.ecn->ce);
+        write_tlv(out, TlvType::ecn, value.view());
+    }
     return out.take();
 }
+
+namespace {
+
+TlvUse read_ecn(TlvType type, Bytes value, std::optional<EcnCounts>& ecn) {
+    if (type != TlvType::ecn) {
+        return TlvUse::unknown;
+    }
+    ByteReader in{value};
+    EcnCounts counts;
+    counts.ect0 = in.u32();
+    counts.ect1 = in.u32();
+    counts.ce = in.u32();
+    ecn = counts;
+    return in.ok() ? TlvUse::taken : TlvUse::invalid;
+}
+
+}  // namespace
 
 std::optional<Report> read_report(Bytes bytes) {
     ByteReader in{bytes};
@@ -244,11 +257,13 @@ std::optional<Report> read_report(Bytes bytes) {
     body.blocks_held = in.u32();
     body.placed = in.u32();
     auto runs = read_runs(in);
-    if (!runs || !in.finished()) {
+    if (!runs) {
         return std::nullopt;
     }
     body.missing = std::move(*runs);
-    return body;
+    const bool is_sane = read_tlvs(
+        in, [&body](TlvType type, Bytes value) { return read_ecn(type, value, body.ecn); });
+    return is_sane ? std::optional{std::move(body)} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Done& body) {
@@ -262,11 +277,12 @@ std::vector<std::byte> write(const Done& body) {
 std::optional<Done> read_done(Bytes bytes) {
     ByteReader in{bytes};
     const std::size_t count = in.u16();
-    if (!in.ok() || count > kMaxRankRuns || in.left() != count * 4) {
+    if (!in.ok() || count > kMaxRankRuns || in.left() < count * 4) {
         return std::nullopt;
     }
     auto ranks = read_ranks(in, count);
-    return ranks ? std::optional{Done{.ranks = *std::move(ranks)}} : std::nullopt;
+    return ranks && read_tlvs(in) ? std::optional{Done{.ranks = *std::move(ranks)}}
+                                  : std::nullopt;
 }
 
 std::vector<std::byte> write(const Ending& body) {
@@ -280,19 +296,18 @@ std::optional<Ending> read_ending(Bytes bytes) {
     body.outcome = in.u8();
     body.rank = Rank{in.u16()};
     body.why = in.text(kMaxWhyBytes);
-    return in.finished() && body.outcome <= Ending::kNodes ? std::optional{body} : std::nullopt;
+    return read_tlvs(in) && body.outcome <= Ending::kNodes ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const End& body) {
-    return ByteWriter{}.u32(body.blocks).u64(body.last_packet).take();
+    return ByteWriter{}.u32(body.blocks).take();
 }
 
 std::optional<End> read_end(Bytes bytes) {
     ByteReader in{bytes};
     End body;
     body.blocks = in.u32();
-    body.last_packet = in.u64();
-    return in.finished() && body.blocks >= 1 ? std::optional{body} : std::nullopt;
+    return read_tlvs(in) && body.blocks >= 1 ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Pulse& body) {
@@ -312,7 +327,7 @@ std::optional<Pulse> read_pulse(Bytes bytes) {
     body.queue_us = in.u32();
     body.away = in.u16();
     body.echo = in.u32();
-    return in.finished() ? std::optional{body} : std::nullopt;
+    return read_tlvs(in) ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Left& body) {
@@ -326,7 +341,7 @@ std::optional<Left> read_left(Bytes bytes) {
     const std::uint8_t standing = in.u8();
     body.standing = static_cast<Standing>(standing);
     const bool is_known = standing <= static_cast<std::uint8_t>(Standing::unreachable);
-    return in.finished() && is_known && body.id >= 1 ? std::optional{body} : std::nullopt;
+    return read_tlvs(in) && is_known && body.id >= 1 ? std::optional{body} : std::nullopt;
 }
 
 }  // namespace stage::wire

@@ -2,7 +2,8 @@
 //
 // There is one struct for each packet type with its byte table, a writer, and a reader that
 // trusts nothing: every count is checked against the bytes present, and every list has a limit.
-// docs/protocol, 3.3, is normative.
+// Every body ends in TLVs (tlv.h), and its lists leave room for some: a longer body is one of a
+// later release. docs/protocol, 3.3 and 3.4, is normative.
 #pragma once
 
 #include "transport/base/units.h"
@@ -36,7 +37,7 @@ struct Descriptor {
     friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 inline constexpr std::size_t kDescriptorBytes = 25;
-inline constexpr std::size_t kMaxDescriptors = 46;  ///< In one DESCRIBE.
+inline constexpr std::size_t kMaxDescriptors = 40;  ///< In one DESCRIBE.
 
 /// DESCRIBE: first u32 | count u8 | count x descriptor
 struct Describe {
@@ -52,19 +53,19 @@ struct RankRun {
     friend bool operator==(const RankRun&, const RankRun&) = default;
 };
 
-/// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u16 | source_time_us u64 | parities u8 |
-///        features u32 | count u8 | count x rank run | count u8 | count x descriptor,
+/// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u32 | source_time_us u64 | parities u8 |
+///        count u8 | count x rank run | count u8 | count x descriptor,
 /// then padding to the length of a packet with chunk_bytes of payload: a receiver that hears
-/// the OFFER hears such packets, too.
+/// the OFFER hears such packets, too. (Not where chunk_bytes is above kMaxDatagramChunkBytes:
+/// such a transport has no path MTU to test.)
 struct Offer {
     std::uint32_t blocks = 0;        ///< 1 or more.
     std::uint64_t object_bytes = 0;  ///< Sum of the decoded lengths.
     /// Payload of every DATA packet except a block's last.
-    std::uint16_t chunk_bytes = 0;
-    std::uint64_t source_time_us =
-        0;                       ///< The source's own clock, to be echoed; means nothing else.
-    std::uint8_t parities = 0;   ///< Parities after the last block, at most kMaxParities.
-    std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical: kFeature...
+    std::uint32_t chunk_bytes = 0;
+    /// The source's own clock, to be echoed; means nothing else.
+    std::uint64_t source_time_us = 0;
+    std::uint8_t parities = 0;  ///< Parities after the last block, at most kMaxParities.
     /// The ranks that shall answer, at most kMaxAwaitedRuns; empty: all.
     std::vector<RankRun> awaited;
     /// Of all blocks of an object that travels with its OFFERs; otherwise empty.
@@ -72,14 +73,11 @@ struct Offer {
 };
 
 inline constexpr std::uint8_t kMaxParities = 32;
-/// Feature of an OFFER: the source understands `held` in READY.
-inline constexpr std::uint32_t kFeatureHeld = 1U << 0U;
 /// Limit of an OFFER: it fits the smallest chunk.
-inline constexpr std::size_t kMaxAwaitedRuns = 64;
+inline constexpr std::size_t kMaxAwaitedRuns = 48;
 inline constexpr std::size_t kMaxOfferedDescriptors = 8;
 
-/// READY: source_time_us u64 (echo; 0: a solicitation) | hold_us u32 |
-///        held u32, unless it is 0 (only to a source with kFeatureHeld)
+/// READY: source_time_us u64 (echo; 0: a solicitation) | hold_us u32 | held u32
 struct Ready {
     std::uint64_t source_time_us = 0;
     std::uint32_t hold_us = 0;  ///< From hearing the OFFER to sending this.
@@ -95,17 +93,28 @@ struct ChunkRun {
 
     friend bool operator==(const ChunkRun&, const ChunkRun&) = default;
 };
-inline constexpr std::size_t kMaxRuns = 140;
+inline constexpr std::size_t kMaxRuns = 128;
 
-/// REQUEST and LACKING: request_id u32 | count u8 | count x run
+/// REQUEST and LACKING: request_id u32 | count u8 | count x run. A LACKING with kFlagBusy lists
+/// what its sender may have, but has no room to answer now.
 struct Request {
     std::uint32_t id = 0;  ///< Drawn by the requester; a LACKING echoes it.
     std::vector<ChunkRun> runs;
 };
 
+/// ECN: how many multicast packets since the last report had each mark.
+/// ect0 u32 | ect1 u32 | ce u32
+struct EcnCounts {
+    std::uint32_t ect0 = 0;
+    std::uint32_t ect1 = 0;
+    std::uint32_t ce = 0;
+
+    friend bool operator==(const EcnCounts&, const EcnCounts&) = default;
+};
+
 /// REPORT: mark u64 | mark_at_ns u64 | span u32 | span_ns u32 | received u32 | drain u32 |
 ///         overflow u32 | fill u8 | hold_us u32 | heard u32 | blocks_held u32 | placed u32 |
-///         count u8 | count x run
+///         count u8 | count x run | optional TLV ecn
 ///
 /// A *mark* is a multicast packet of the source whose arrival time is its own (of packets that
 /// the kernel delivers as one piece, the first). Spans follow each other without a gap, unless
@@ -126,9 +135,10 @@ struct Report {
     std::uint32_t placed = 0;  ///< Chunks placed so far, modulo 2^32.
     /// What is newly missing since the last report, at most kMaxRuns.
     std::vector<ChunkRun> missing;
+    std::optional<EcnCounts> ecn = {};  ///< Where the receiver's driver sees the marks.
 };
 
-inline constexpr std::size_t kMaxRankRuns = 280;
+inline constexpr std::size_t kMaxRankRuns = 256;
 
 /// DONE and DONE_ACK: count u16 | count x rank run. A set, so repeating it is harmless.
 struct Done {
@@ -148,10 +158,9 @@ struct Ending {
 };
 inline constexpr std::size_t kMaxWhyBytes = 900;
 
-/// END: blocks u32 | last_packet u64
+/// END: blocks u32
 struct End {
     std::uint32_t blocks = 0;
-    std::uint64_t last_packet = 0;  ///< The number of the last packet of the first pass.
 };
 
 /// PULSE: sent_at_ns u64 | packets u32 | block u32 | chunk u16 | queue_us u32 | away u16 |
@@ -194,7 +203,8 @@ struct Left {
 [[nodiscard]] std::vector<std::byte> write(const Pulse& body);
 [[nodiscard]] std::vector<std::byte> write(const Left& body);
 
-/// Each returns nothing for a body that is short, long, or out of its stated ranges.
+/// Each returns nothing for a body that is short or out of its stated ranges, or that ends in a
+/// critical TLV that is not known.
 [[nodiscard]] std::optional<Describe> read_describe(Bytes body);
 [[nodiscard]] std::optional<Offer> read_offer(Bytes body);
 [[nodiscard]] std::optional<Ready> read_ready(Bytes body);

@@ -16,7 +16,7 @@ void put(MutableBytes out, std::size_t at, std::uint64_t value, std::size_t coun
 
 bool is_known(std::uint8_t type) {
     return type >= static_cast<std::uint8_t>(PacketType::data) &&
-           type <= static_cast<std::uint8_t>(PacketType::left);
+           type <= static_cast<std::uint8_t>(PacketType::extended);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ void write_header(const Header& header, MutableBytes out) {
     invariant(header.flow.value() <= kLowNibble && header.flags <= kLowNibble,
               "flow and flags have four bits each");
     const auto type = static_cast<unsigned>(header.type);
-    put(out, 0, (unsigned{kVersion} << 4U) | type, 1);
+    put(out, 0, (unsigned{header.version} << 4U) | type, 1);
     put(out, 1, (unsigned{header.flags} << 4U) | header.flow.value(), 1);
     put(out, 2, header.session, 4);
     put(out, 6, header.rank.value(), 2);
@@ -47,12 +47,13 @@ std::optional<Header> read_header(Bytes packet, HeaderFault& fault) {
     ByteReader reader{packet.first(kHeaderBytes)};
     const std::uint8_t first = reader.u8();
     const std::uint8_t second = reader.u8();
-    if (first >> 4U != kVersion) {
+    Header header;
+    header.version = static_cast<std::uint8_t>(first >> 4U);
+    if (header.version < kVersionLowest || header.version > kVersionHighest) {
         fault = HeaderFault::version;
         return std::nullopt;
     }
     const auto type = static_cast<std::uint8_t>(first & kLowNibble);
-    Header header;
     header.flags = static_cast<std::uint8_t>(second >> 4U);
     if (!is_known(type)) {
         const bool critical = (header.flags & kFlagCritical) != 0;

@@ -21,15 +21,20 @@
 
 namespace stage::wire {
 
-inline constexpr std::uint8_t kVersion = 1;
+/// The versions of the protocol that this program speaks, inclusive. Business cards carry the
+/// range, and a group uses the highest version that all its members speak.
+inline constexpr std::uint8_t kVersionLowest = 1;
+inline constexpr std::uint8_t kVersionHighest = 1;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kTagBytes = 12;
 inline constexpr std::size_t kCrcBytes = 4;
 /// The largest body of a control packet, bytes: it fits the smallest MTU accepted (1280).
 inline constexpr std::size_t kMaxBodyBytes = 1200;
-/// The smallest and the largest payload of a full DATA packet, bytes.
-inline constexpr std::uint16_t kMinChunkBytes = 512;
-inline constexpr std::uint16_t kMaxChunkBytes = 8928;
+/// The smallest and the largest payload of a full DATA packet, bytes. The largest is a block.
+inline constexpr std::uint32_t kMinChunkBytes = 512;
+inline constexpr std::uint32_t kMaxChunkBytes = kBlockBytes;
+/// The same where packets are datagrams: jumbo frames of 9,000 bytes.
+inline constexpr std::uint32_t kMaxDatagramChunkBytes = 8928;
 
 /// 4 bits. Unknown ones are counted and dropped. Append only.
 enum class PacketType : std::uint8_t {
@@ -50,17 +55,22 @@ enum class PacketType : std::uint8_t {
     pulse = 13,
     /// Member to source: it left the group, or is back.
     left = 14,
+    /// A type of a later release, which the body's first two bytes name.
+    extended = 15,
 };
 
-/// 4 bits beside the flow. A packet with an unknown critical flag is dropped.
+/// 4 bits beside the flow; a bit's meaning depends on the type. A packet with an unknown
+/// critical flag is dropped.
 enum PacketFlag : std::uint8_t {
     kFlagRepeat = 0x1,  ///< DATA that was sent before, by any member.
     kFlagHolds = 0x2,   ///< READY: its sender holds the object already.
+    kFlagBusy = 0x1,    ///< LACKING: its sender has no room to answer; ask again, or another.
     /// Critical: a receiver that does not know a flag drops and counts the packet.
     kFlagCritical = 0x8,
 };
 
 struct Header {
+    std::uint8_t version = kVersionHighest;  ///< 4 bits.
     PacketType type = PacketType::data;
     std::uint8_t flags = 0;  ///< 4 bits.
     Flow flow;               ///< 4 bits.

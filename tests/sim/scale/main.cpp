@@ -75,7 +75,7 @@ std::uint16_t handicapped(const Plan& plan) {
 Plan plan_of_row(std::uint16_t members) {
     Plan plan = calm_plan(members, number_of("MiB", 64) << 20U);
     plan.seed = number_of("SEED", 1);
-    plan.chunk_bytes = static_cast<std::uint16_t>(number_of("CHUNK", 4096));
+    plan.chunk_bytes = static_cast<std::uint32_t>(number_of("CHUNK", 4096));
     plan.link_bytes_per_s = number_of("MBITS", 10'000) * 125'000;
     plan.configured_bytes_per_s = number_of("CONFIGURED", 1) != 0 ? plan.link_bytes_per_s : 0;
     plan.remembered_bytes_per_s = plan.link_bytes_per_s / 100 * number_of("REMEMBERED", 0);

@@ -43,9 +43,9 @@ std::uint32_t Object::chunks(std::uint32_t block) const {
     return is_hole(block) ? 0 : (plan_.block_bytes[block] + cut_ - 1U) / cut_;
 }
 
-std::uint16_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) const {
+std::uint32_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) const {
     const std::uint32_t rest = plan_.block_bytes[block] - chunk * cut_;
-    return static_cast<std::uint16_t>(std::min<std::uint32_t>(rest, cut_));
+    return std::min(rest, cut_);
 }
 
 std::uint64_t Object::chunks_all() const {
@@ -133,7 +133,7 @@ bool Content::is_right(const Buffer& buffer, std::uint32_t block) const {
     });
 }
 
-void Content::recut(std::uint16_t chunk_bytes) {
+void Content::recut(std::uint32_t chunk_bytes) {
     const bool has_come = !is_source_ && blocks_stored_ > blocks_before_;
     if (free_.size() != buffers_.size() || has_come) {
         complain_("chunks changed their size after some had come");

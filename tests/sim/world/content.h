@@ -20,16 +20,16 @@ class Object {
   public:
     explicit Object(const Plan& plan) : plan_{plan}, cut_{plan.chunk_bytes} {}
     /// Chunks are so long from now on.
-    void recut(std::uint16_t chunk_bytes) { cut_ = chunk_bytes; }
-    [[nodiscard]] std::uint16_t cut() const { return cut_; }
+    void recut(std::uint32_t chunk_bytes) { cut_ = chunk_bytes; }
+    [[nodiscard]] std::uint32_t cut() const { return cut_; }
 
     [[nodiscard]] wire::Descriptor describe(std::uint32_t block) const;
     [[nodiscard]] std::uint64_t content(std::uint32_t block, std::uint32_t chunk) const;
     /// 0 for a hole. Of a block after the object's: of parities.
     [[nodiscard]] std::uint32_t chunks(std::uint32_t block) const;
-    [[nodiscard]] std::uint16_t chunk_bytes(std::uint32_t block, std::uint32_t chunk) const;
+    [[nodiscard]] std::uint32_t chunk_bytes(std::uint32_t block, std::uint32_t chunk) const;
     /// Of a chunk that is sent so, or of a parity.
-    [[nodiscard]] std::uint16_t sent_bytes(const core::Send& send, std::uint32_t chunk) const {
+    [[nodiscard]] std::uint32_t sent_bytes(const core::Send& send, std::uint32_t chunk) const {
         return send.length > 0 ? send.length : chunk_bytes(send.block.value(), chunk);
     }
     /// Of all blocks.
@@ -38,7 +38,7 @@ class Object {
 
   private:
     const Plan& plan_;
-    std::uint16_t cut_;
+    std::uint32_t cut_;
 };
 
 /// What a member has; violations of the contract or of the invariants are passed to `complain`.
@@ -49,7 +49,7 @@ class Content {
     Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain complain);
 
     /// The core cuts its blocks anew, of which it has none yet.
-    void recut(std::uint16_t chunk_bytes);
+    void recut(std::uint32_t chunk_bytes);
     [[nodiscard]] const Object& object() const { return object_; }
     void place(BlockIndex block, ChunkIndex chunk, std::uint64_t content);
     void release(BlockIndex block);

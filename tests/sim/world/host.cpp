@@ -318,7 +318,7 @@ void Host::transmit(const core::Send& send) {
         cut(send, train);
     } else {
         train.body = send.body;
-        train.body_bytes = static_cast<std::uint16_t>(send.body.size());
+        train.body_bytes = static_cast<std::uint32_t>(send.body.size());
         train.last_body_bytes = train.body_bytes;
     }
     if (own_.is_newer) {

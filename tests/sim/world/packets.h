@@ -25,14 +25,14 @@ struct Train {
     std::uint16_t to = 0;
     wire::Header header;  ///< Of the first.
     std::uint32_t count = 1;
-    std::uint16_t body_bytes = 0;                ///< Of each,
-    std::uint16_t last_body_bytes = 0;           ///< but of the last.
+    std::uint32_t body_bytes = 0;                ///< Of each,
+    std::uint32_t last_body_bytes = 0;           ///< but of the last.
     std::vector<std::uint64_t> contents;         ///< DATA: which bytes these are.
     std::vector<std::byte> body;                 ///< Control.
     std::vector<std::vector<std::byte>> sealed;  ///< In a world with real seals: each packet.
     Duration spacing{};                          ///< From one to the next where they enter.
 
-    [[nodiscard]] std::uint16_t body_bytes_of(std::uint32_t index) const {
+    [[nodiscard]] std::uint32_t body_bytes_of(std::uint32_t index) const {
         return index + 1 == count ? last_body_bytes : body_bytes;
     }
     [[nodiscard]] PacketMask all() const { return ~PacketMask{0} >> (kPacketsMax - count); }

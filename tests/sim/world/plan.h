@@ -91,8 +91,8 @@ struct Plan {
     std::uint64_t seed = 1;
     std::uint16_t members = 4;
     std::uint16_t source = 0;
-    std::uint16_t chunk_bytes = 1444;
-    std::uint16_t chunk_bytes_fallback = 0;  ///< See CoreConfig.
+    std::uint32_t chunk_bytes = 1444;
+    std::uint32_t chunk_bytes_fallback = 0;  ///< See CoreConfig.
     std::vector<std::uint32_t> block_bytes;  ///< One a block.
     std::uint32_t hole_percent = 0;
     std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.

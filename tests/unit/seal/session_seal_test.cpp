@@ -151,6 +151,17 @@ TEST_CASE("a flipped bit anywhere is noticed") {
     }
 }
 
+TEST_CASE("a packet of another version than the group's is malformed") {
+    const auto protection = GENERATE(Protection::none, Protection::encrypt);
+    SessionSeal sender{keys_of(7, protection)};
+    SessionKeys keys = keys_of(1, protection);
+    keys.version = wire::kVersionHighest + 1;
+    SessionSeal receiver{keys};
+    auto packet = packet_of(sender, header_of(PacketType::ready, 7, 5), kReady);
+    CHECK_FALSE(receiver.open(packet));
+    CHECK(receiver.counters().malformed == 1);
+}
+
 TEST_CASE("every truncation is refused") {
     SessionSeal sender{keys_of(7, Protection::encrypt)};
     SessionSeal receiver{keys_of(1, Protection::encrypt)};

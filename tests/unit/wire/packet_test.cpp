@@ -77,7 +77,8 @@ TEST_CASE("each of the types has its number") {
                            PacketType::leave,
                            PacketType::end,
                            PacketType::pulse,
-                           PacketType::left};
+                           PacketType::left,
+                           PacketType::extended};
     for (std::size_t i = 0; i < types.size(); ++i) {
         CHECK(static_cast<std::size_t>(types[i]) == i + 1);
     }
@@ -89,7 +90,6 @@ TEST_CASE("what isn't understood is refused, and why is said") {
     CHECK(fault_of("2113deadbeef12346789a0b0c0d001f2") == HeaderFault::version);
     CHECK(fault_of("0113deadbeef12346789a0b0c0d001f2") == HeaderFault::version);
     CHECK(fault_of("1003deadbeef12346789a0b0c0d001f2") == HeaderFault::type);
-    CHECK(fault_of("1f03deadbeef12346789a0b0c0d001f2") == HeaderFault::type);
     CHECK(fault_of("1f83deadbeef12346789a0b0c0d001f2") == HeaderFault::critical);
     CHECK(fault_of("1183deadbeef12346789a0b0c0d001f2") == HeaderFault::critical);
 }

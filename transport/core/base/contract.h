@@ -49,7 +49,7 @@ using Ticket = Ordinal<struct TicketTag, std::uint64_t>;
 struct Datagram {
     wire::Header header;    ///< Opened, with the expanded packet number.
     bool to_group = false;  ///< It arrived by multicast.
-    std::uint16_t body_bytes = 0;
+    std::uint32_t body_bytes = 0;
     Bytes body;    ///< Control packets only.
     Ticket lease;  ///< DATA only.
     /// When the packet reached this host, by the kernel's clock. Packets that the kernel
@@ -129,7 +129,7 @@ struct Send {
     ChunkIndex first;
     std::uint16_t count = 1;
     /// DATA of parities: the length of each. 0: as the block is cut.
-    std::uint16_t length = 0;
+    std::uint32_t length = 0;
     std::vector<std::byte> body;
 };
 
@@ -172,7 +172,7 @@ struct Outcome {
     /// Chunks that a peer repaired or the source retransmitted.
     std::uint64_t packets_repaired = 0;
     std::uint64_t packets_sent = 0;
-    std::uint16_t chunk_bytes = 0;  ///< In force; changes only before any DATA.
+    std::uint32_t chunk_bytes = 0;  ///< In force; changes only before any DATA.
     /// Source: the capacity that the rate search found.
     std::uint64_t rate_found_bytes_per_s = 0;
     /// Until then packets to the group may stay in the host's socket. Nothing is lost if they
@@ -222,9 +222,9 @@ struct CoreConfig {
     std::uint16_t members = 2;  ///< Size of the group, 2 .. 65535; ranks are 0 .. members-1.
     Rank source;
     std::uint32_t session = 0;
-    std::uint16_t chunk_bytes = 1444;  ///< 1472 minus header and tag, at MTU 1500.
+    std::uint32_t chunk_bytes = 1444;  ///< 1472 minus header and tag, at MTU 1500.
     /// The chunk size to fall back to where a path drops the larger packets; 0: none.
-    std::uint16_t chunk_bytes_fallback = 0;
+    std::uint32_t chunk_bytes_fallback = 0;
     /// The configured rate, with headers (including 42 bytes of Ethernet, IP and UDP). 0: none,
     /// the source searches for the rate.
     std::uint64_t rate_bytes_per_s = 0;

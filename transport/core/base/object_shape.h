@@ -25,9 +25,9 @@ struct Position {
 
 class Cut {
   public:
-    explicit Cut(std::uint16_t chunk_bytes) : chunk_bytes_{chunk_bytes} {}
+    explicit Cut(std::uint32_t chunk_bytes) : chunk_bytes_{chunk_bytes} {}
 
-    [[nodiscard]] std::uint16_t chunk_bytes() const { return chunk_bytes_; }
+    [[nodiscard]] std::uint32_t chunk_bytes() const { return chunk_bytes_; }
 
     /// The number of chunks of a block with this length on the wire.
     [[nodiscard]] std::uint32_t chunks(std::uint32_t wire_length) const {
@@ -43,7 +43,7 @@ class Cut {
     }
 
   private:
-    std::uint16_t chunk_bytes_;
+    std::uint32_t chunk_bytes_;
 };
 
 }  // namespace stage::core

@@ -22,18 +22,16 @@ std::vector<ParityCode::Symbol> ParityCode::symbols() const {
         for (std::uint32_t chunk = 0; chunk < cut.chunks(length); ++chunk) {
             all.push_back({.block = block,
                            .chunk = ChunkIndex{static_cast<std::uint16_t>(chunk)},
-                           .bytes = static_cast<std::uint16_t>(cut.length(length, chunk))});
+                           .bytes = cut.length(length, chunk)});
         }
         ++block;
     }
     return all;
 }
 
-std::uint16_t ParityCode::symbol_bytes() const {
+std::uint32_t ParityCode::symbol_bytes() const {
     const auto longest = std::ranges::max_element(wire_lengths);
-    return longest == wire_lengths.end()
-               ? std::uint16_t{0}
-               : static_cast<std::uint16_t>(std::min<std::uint32_t>(*longest, chunk_bytes));
+    return longest == wire_lengths.end() ? 0U : std::min(*longest, chunk_bytes);
 }
 
 namespace {

@@ -25,7 +25,7 @@ struct ParityCode {
     BlockIndex first;
     /// The length on the wire of each block covered.
     std::vector<std::uint32_t> wire_lengths;
-    std::uint16_t chunk_bytes = 0;
+    std::uint32_t chunk_bytes = 0;
     std::uint16_t parities = 0;
 
     /// For reconstruct: the missing symbols, ascending, and as many parities that arrived.
@@ -35,11 +35,11 @@ struct ParityCode {
     struct Symbol {
         BlockIndex block;
         ChunkIndex chunk;
-        std::uint16_t bytes = 0;
+        std::uint32_t bytes = 0;
     };
     [[nodiscard]] std::vector<Symbol> symbols() const;
     /// The length of the longest symbol, and so of each parity.
-    [[nodiscard]] std::uint16_t symbol_bytes() const;
+    [[nodiscard]] std::uint32_t symbol_bytes() const;
 };
 
 /// The number of parities of an object of this shape; 0 if it is too large.

@@ -65,11 +65,12 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
                            .chunk_bytes = config_.chunk_bytes,
                            .source_time_us = time_us(now),
                            .parities = parities_,
-                           .features = wire::kFeatureHeld,
                            .awaited = awaited(),
                            .descriptors = descriptors_};
     std::vector<std::byte> packet = wire::write(body);
-    packet.resize(std::max<std::size_t>(packet.size(), config_.chunk_bytes));
+    if (config_.chunk_bytes <= wire::kMaxDatagramChunkBytes) {
+        packet.resize(std::max<std::size_t>(packet.size(), config_.chunk_bytes));
+    }
     return packet;
 }
 

@@ -64,8 +64,8 @@ class Readiness {
     /// The number of first blocks that no member needs, once all have answered.
     [[nodiscard]] std::uint32_t held_by_all() const { return is_complete() ? held_least_ : 0; }
     [[nodiscard]] const RttEstimator& round_trip() const { return round_trip_; }
-    /// An OFFER, padded to the length of a DATA packet: a member that can answer it can receive
-    /// data. Harmless for members that have answered.
+    /// An OFFER, padded to the length of a DATA datagram: a member that can answer it can
+    /// receive data. Harmless for members that have answered.
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
 
   private:

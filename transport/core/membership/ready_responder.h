@@ -63,7 +63,6 @@ class ReadyResponder {
         }
         heard_at_ = now;
         source_time_us_ = offer.source_time_us;
-        may_say_held_ = (offer.features & wire::kFeatureHeld) != 0;
     }
 
     /// DONE replaces the answer.
@@ -78,7 +77,7 @@ class ReadyResponder {
         const wire::Ready body{
             .source_time_us = source_time_us_,
             .hold_us = static_cast<std::uint32_t>((now - heard_at_).count() / 1000),
-            .held = may_say_held_ ? held_ : 0};
+            .held = held_};
         out.push_peer(wire::PacketType::ready, config_.source, wire::write(body), flags_);
     }
 
@@ -126,7 +125,6 @@ class ReadyResponder {
     Instant heard_at_{};
     std::uint64_t source_time_us_ = 0;
     std::uint32_t held_ = 0;
-    bool may_say_held_ = false;
 };
 
 }  // namespace stage::core

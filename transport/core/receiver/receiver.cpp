@@ -182,7 +182,8 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
         case PacketType::report:
         case PacketType::leave:
         case PacketType::left:
-            return;  // for the source
+        case PacketType::extended:
+            return;  // for the source, or of a later release
     }
 }
 

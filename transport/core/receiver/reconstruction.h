@@ -48,7 +48,7 @@ class Reconstruction {
     CoreConfig config_;
     std::uint32_t blocks_ = 0;
     std::uint16_t parities_ = 0;
-    std::uint16_t parity_bytes_ = 0;  ///< The length of each parity that arrived.
+    std::uint32_t parity_bytes_ = 0;  ///< The length of each parity that arrived.
     ChunkSet have_;
     std::unique_ptr<const ParityCode> code_;  ///< The reconstruction that was performed.
     bool is_closed_ = false;

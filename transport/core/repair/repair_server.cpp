@@ -8,7 +8,7 @@
 
 namespace stage::core {
 RepairServer::RepairServer(const Limits& limits,
-                           std::uint16_t chunk_bytes,
+                           std::uint32_t chunk_bytes,
                            const Holdings& holdings,
                            BufferPool& residence)
     : limits_{limits.repair},

@@ -27,7 +27,7 @@ class RepairServer {
   public:
     /// `holdings` and `residence` must outlive this.
     RepairServer(const Limits& limits,
-                 std::uint16_t chunk_bytes,
+                 std::uint32_t chunk_bytes,
                  const Holdings& holdings,
                  BufferPool& residence);
 

@@ -122,7 +122,6 @@ void FirstPass::fill(Instant now,
             batch.sends.push_back(std::move(send));
             batch.packets += count;
             pacer.charge(std::uint64_t{count} * packet_bytes_);
-            last_packet_ = numbers.last();
         }
         cursor_.chunk += count;
         since_announced_ += count;
@@ -131,7 +130,7 @@ void FirstPass::fill(Instant now,
         }
     }
     if (has_sent_all() && !is_withheld_) {
-        last_packet_ = std::max(last_packet_, parities_.fill(now, batch, pacer, numbers));
+        parities_.fill(now, batch, pacer, numbers);
     }
 }
 
@@ -158,7 +157,6 @@ void FirstPass::announce(SendBatch& batch, Pacer& pacer, Numbering& numbers) {
     pacer.charge(send.body.size() + kWireOverheadBytes);
     batch.sends.push_back(std::move(send));
     ++batch.packets;
-    last_packet_ = numbers.last();
     announced_below_ = cursor_.block + std::min<std::uint32_t>(count, wire::kMaxDescriptors);
     since_announced_ = 0;
 }

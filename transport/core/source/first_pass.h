@@ -67,8 +67,6 @@ class FirstPass {
     [[nodiscard]] bool is_waiting() const {
         return !is_withheld_ && (has_sent_all() ? parities_.is_waiting() : has_loaded_cursor());
     }
-    /// The number of the last packet of the pass.
-    [[nodiscard]] std::uint64_t last_packet() const { return last_packet_; }
 
   private:
     [[nodiscard]] bool has_sent_all() const { return cursor_.block == shape_.blocks; }
@@ -99,7 +97,6 @@ class FirstPass {
     Position cursor_;
     std::uint32_t announced_below_;
     std::uint32_t since_announced_;  ///< Chunks.
-    std::uint64_t last_packet_ = 0;
     ParityPass parities_;
     bool is_withheld_ = false;
 };

@@ -54,11 +54,8 @@ void ParityPass::order_encode(OperationQueue& operations) {
     operations.push_back(std::move(encode));
 }
 
-std::uint64_t ParityPass::fill(Instant now,
-                               SendBatch& batch,
-                               Pacer& pacer,
-                               Numbering& numbers) {
-    std::uint64_t last = 0;
+void ParityPass::fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& numbers) {
+    bool has_sent = false;
     while (is_waiting()) {
         const std::uint32_t room =
             packets_allowed(batch, pacer.credit(now), symbol_bytes_ + kWireOverheadBytes);
@@ -77,12 +74,11 @@ std::uint64_t ParityPass::fill(Instant now,
                 is_last ? 1 : std::min(describe_every_ - since, parities_ - 1U - next_);
             send(std::min(room, count), batch, pacer, numbers);
         }
-        last = numbers.last();
+        has_sent = true;
     }
-    if (is_over() && residence_.contains(BlockIndex{blocks_}) && last > 0) {
+    if (is_over() && residence_.contains(BlockIndex{blocks_}) && has_sent) {
         residence_.settle(BlockIndex{blocks_});
     }
-    return last;
 }
 
 void ParityPass::describe(SendBatch& batch, Pacer& pacer, Numbering& numbers) {

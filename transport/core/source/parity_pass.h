@@ -31,8 +31,8 @@ class ParityPass {
     void order_encode(OperationQueue& operations);
     [[nodiscard]] bool wants_encode() const { return parities_ > 0 && !is_encoded_; }
 
-    /// Sends as far as tokens and batch allow. Returns the last packet number sent, or 0.
-    std::uint64_t fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& numbers);
+    /// Sends as far as tokens and batch allow.
+    void fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& numbers);
     [[nodiscard]] bool is_waiting() const { return is_encoded_ && !is_over(); }
     [[nodiscard]] bool is_over() const { return next_ == parities_; }
 
@@ -40,7 +40,7 @@ class ParityPass {
     void describe(SendBatch& batch, Pacer& pacer, Numbering& numbers);
     void send(std::uint32_t count, SendBatch& batch, Pacer& pacer, Numbering& numbers);
 
-    std::uint16_t chunk_bytes_;
+    std::uint32_t chunk_bytes_;
     std::uint32_t blocks_;
     std::uint32_t describe_every_;
     const DescriptorTable& descriptors_;
@@ -48,7 +48,7 @@ class ParityPass {
     std::uint16_t parities_;
     std::uint16_t next_ = 0;
     std::uint16_t described_ = 0;  ///< Parities that a DESCRIBE followed.
-    std::uint16_t symbol_bytes_ = 0;
+    std::uint32_t symbol_bytes_ = 0;
     bool is_encoded_ = false;
     std::unique_ptr<const ParityCode> code_;  ///< Of what was encoded.
 };

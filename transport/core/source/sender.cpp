@@ -30,7 +30,7 @@ CoreConfig first_config(const CoreConfig& given,
                         const Limits& limits) {
     CoreConfig config = given;
     if (config.chunk_bytes_fallback > 0) {
-        config.chunk_bytes = std::exchange(config.chunk_bytes_fallback, std::uint16_t{0});
+        config.chunk_bytes = std::exchange(config.chunk_bytes_fallback, 0U);
     }
     if (may_go_with_offers(config, shape, limits.parity)) {
         config.readiness_policy = ReadinessPolicy::none;
@@ -223,7 +223,8 @@ void Sender::Parts::on_packet(Instant now, const Datagram& datagram) {
         case PacketType::done_ack:
         case PacketType::release:
         case PacketType::end:
-            return;  // for receivers
+        case PacketType::extended:
+            return;  // for receivers, or of a later release
     }
 }
 
@@ -412,8 +413,7 @@ void Sender::Parts::work_on_object(Instant now) {
         }
     }
     if (end.is_due(now)) {
-        const wire::End body{.blocks = shape.blocks, .last_packet = pass().last_packet()};
-        control.push_group(wire::PacketType::end, wire::write(body));
+        control.push_group(wire::PacketType::end, wire::write(wire::End{shape.blocks}));
         alive.on_spoken(now);
     }
     keep_alive(now);

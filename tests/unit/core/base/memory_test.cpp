@@ -44,7 +44,6 @@ class Fed {
                                 .chunk_bytes = config_.chunk_bytes,
                                 .source_time_us = 1,
                                 .parities = 0,
-                                .features = 0,
                                 .awaited = {},
                                 .descriptors = {}};
         tell(wire::PacketType::offer, wire::write(offer));

@@ -328,19 +328,18 @@ TEST_CASE("a member that heard nothing solicits, ever more rarely, until an OFFE
     CHECK_FALSE(call.deadline());
 }
 
-TEST_CASE("what is held is said to a source that understands it, and to no other") {
+TEST_CASE("READY states how many first blocks are held") {
     Prng prng{3};
     ReadyResponder answer{config_of(2, 40), {}, prng};
     answer.hold(7);
     wire::Offer offer;
     offer.blocks = 10;
-    offer.features = GENERATE(0U, 0xfff8U | wire::kFeatureHeld);
     answer.on_offer(kStart, offer, false);
     ControlQueue out{16};
     answer.poll(kStart, out);
     const auto said = wire::read_ready(drained(out).at(0).body);
     REQUIRE(said);
-    CHECK(said->held == (offer.features == 0 ? 0 : 7));
+    CHECK(said->held == 7);
 }
 
 TEST_CASE("an OFFER is answered by the members that it lists, or by all") {
