@@ -33,6 +33,7 @@ struct OpenBlock {
     std::uint8_t silences = 0;  ///< How many of the last failures were time-outs.
     /// Peers in a row, time-outs aside, that lacked the requested chunks.
     std::uint8_t refusals = 0;
+    std::uint8_t busy = 0;  ///< Peers in a row that had no room to answer.
     Instant ask_after = kLongAgo;
     std::array<Rank, 4> lacking{};  ///< The last peers that answered LACKING.
     std::uint8_t lacking_count = 0;

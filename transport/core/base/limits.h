@@ -157,9 +157,6 @@ struct FeedbackLimits {
     Duration repeat_window_max = std::chrono::milliseconds{20};
     /// A chunk that a second member requests within this time is sent to the group.
     Duration shared_window = std::chrono::milliseconds{100};
-    /// In a group of this size a member that asks the source during the first pass has found no
-    /// peer with the chunk.
-    std::uint16_t shared_members_min = 8;
     /// The first pass runs ahead of the median representative by at most this number of eighths
     /// of the resident blocks.
     std::uint32_t window_eighths = 6;

@@ -345,7 +345,8 @@ void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
 void Receiver::Parts::on_lacking(Instant now, const Datagram& datagram) {
     const auto body = wire::read_request(datagram.body);
     if (body && outcome.phase == Phase::moving) {
-        repairs.on_lacking(now, datagram.header.rank, *body, intake.map());
+        const bool is_busy = (datagram.header.flags & wire::kFlagBusy) != 0;
+        repairs.on_lacking(now, datagram.header.rank, *body, is_busy, intake.map());
     }
 }
 

@@ -36,11 +36,9 @@ void ReceiverRepairs::on_describe(Instant now, Rank from) {
     puller_.look(now);
 }
 
-void ReceiverRepairs::on_lacking(Instant now,
-                                 Rank from,
-                                 const wire::Request& lacking,
-                                 ChunkMap& map) {
-    puller_.on_lacking(now, from, lacking, map);
+void ReceiverRepairs::on_lacking(
+    Instant now, Rank from, const wire::Request& lacking, bool is_busy, ChunkMap& map) {
+    puller_.on_lacking(now, from, lacking, is_busy, map);
     descriptor_pull_.on_lacking(from, lacking.id);
 }
 

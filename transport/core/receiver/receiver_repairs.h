@@ -29,7 +29,8 @@ class ReceiverRepairs {
     /// The open block got this chunk.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
     void on_describe(Instant now, Rank from);
-    void on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map);
+    void on_lacking(
+        Instant now, Rank from, const wire::Request& lacking, bool is_busy, ChunkMap& map);
 
     /// This member is outside the group and fetches the object, this fast; 0: it is not.
     void set_outside(Instant now, std::uint64_t bytes_per_s, bool is_swarm);

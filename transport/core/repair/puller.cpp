@@ -12,6 +12,7 @@ namespace stage::core {
 namespace {
 
 constexpr std::uint32_t kCopiesMax = 8;
+constexpr unsigned kMany = 250;  ///< Counts of a block's requests end here.
 
 /// Consecutive chunks become one run. Requires chunks in ascending order.
 std::vector<wire::ChunkRun> runs_of(BlockIndex block, std::span<const std::uint16_t> chunks) {
@@ -99,6 +100,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             open.silences = 0;
             open.refusals = 0;
             open.lacking_count = 0;
+            open.busy = 0;
         }
         if (asked.left == 0) {
             search_rate(now, asked);
@@ -144,28 +146,48 @@ void Puller::give_back(const Asked& asked, OpenBlock& open) const {
     }
 }
 
-/// A request gave nothing: the block's next one goes elsewhere, and after several in a row
-/// later.
-void Puller::fail(Instant now, const Asked& asked, OpenBlock& open, bool was_silent) {
-    constexpr unsigned kMany = 250;
+/// The block's next request goes elsewhere,
+void Puller::avoid(const Asked& asked, OpenBlock& open) const {
     open.lacking[open.lacking_count % open.lacking.size()] = asked.peer;
     ++open.lacking_count;
+}
+
+/// and after several rounds without any chunk later.
+void Puller::pause(Instant now, unsigned rounds, OpenBlock& open) const {
+    const unsigned over = rounds - std::min<unsigned>(rounds, limits_.failures_before_source);
+    if (over > 0) {
+        const Duration wait = round_trip_.mean() * (std::int64_t{1} << std::min(over, 6U));
+        open.ask_after = now + std::min(wait, limits_.pause_max);
+    }
+}
+
+/// A request gave nothing.
+void Puller::fail(Instant now, const Asked& asked, OpenBlock& open, bool was_silent) {
+    avoid(asked, open);
     open.failures = static_cast<std::uint8_t>(std::min(open.failures + 1U, kMany));
     open.silences =
         was_silent ? static_cast<std::uint8_t>(std::min(open.silences + 1U, kMany)) : 0;
     open.refusals =
         static_cast<std::uint8_t>(std::min(open.refusals + (was_silent ? 0U : 1U), kMany));
-    const unsigned rounds = open.failures / std::max(copies(open.block), 1U);
-    const unsigned over = rounds - std::min<unsigned>(rounds, limits_.failures_before_source);
-    if (over > 0) {
-        const Duration pause = round_trip_.mean() * (std::int64_t{1} << std::min(over, 6U));
-        open.ask_after = now + std::min(pause, limits_.pause_max);
-    }
-    next_look_ = now;
-    look_again(now);
+    pause(now, open.failures / std::max(copies(open.block), 1U), open);
+    look(now, true);
 }
 
-void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map) {
+/// That says nothing about which member has the chunks, so it brings no request closer to the
+/// source. (In a swarm failures choose among the owners of a share.)
+void Puller::on_busy(Instant now, const Asked& asked, OpenBlock& open) {
+    if (is_swarm()) {
+        return fail(now, asked, open, false);
+    }
+    avoid(asked, open);
+    open.silences = 0;
+    open.busy = static_cast<std::uint8_t>(std::min(open.busy + 1U, kMany));
+    pause(now, open.busy / std::max(copies(open.block), 1U), open);
+    look(now, true);
+}
+
+void Puller::on_lacking(
+    Instant now, Rank from, const wire::Request& lacking, bool is_busy, ChunkMap& map) {
     const auto found = std::ranges::find_if(asked_, [&](const Asked& asked) {
         return asked.id == lacking.id && asked.peer == from;
     });
@@ -184,8 +206,12 @@ void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, Ch
     pacer_.grant(std::uint64_t{refused.left} * packet_bytes_);  // It won't come.
     if (open != nullptr && refused.left > 0) {
         give_back(refused, *open);
-        fail(now, refused, *open, false);
-        peers_.on_lacking(from);
+        if (is_busy) {
+            on_busy(now, refused, *open);
+        } else {
+            fail(now, refused, *open, false);
+            peers_.on_lacking(from);
+        }
     }
     if (found->left == 0) {
         end(static_cast<std::size_t>(found - asked_.begin()));

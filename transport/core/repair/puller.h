@@ -49,7 +49,9 @@ class Puller {
     void on_stream_packet(Instant now) { stream_at_ = now; }
     /// A requested chunk arrived, from the asked peer or another.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
-    void on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map);
+    /// `is_busy`: the peer may have the chunks, but has no room to answer now.
+    void on_lacking(
+        Instant now, Rank from, const wire::Request& lacking, bool is_busy, ChunkMap& map);
     /// The block is closed: its requests end.
     void forget(BlockIndex block);
 
@@ -105,7 +107,10 @@ class Puller {
     void move(const wire::ChunkRun& run, Asked& asked, Asked& refused);
     void expire(Instant now, ChunkMap& map);
     void give_back(const Asked& asked, OpenBlock& open) const;
+    void avoid(const Asked& asked, OpenBlock& open) const;
+    void pause(Instant now, unsigned rounds, OpenBlock& open) const;
     void fail(Instant now, const Asked& asked, OpenBlock& open, bool was_silent);
+    void on_busy(Instant now, const Asked& asked, OpenBlock& open);
     void end(std::size_t index);
     [[nodiscard]] static bool remove(Asked& asked, std::uint32_t chunk);
 

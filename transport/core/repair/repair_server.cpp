@@ -27,20 +27,38 @@ void RepairServer::on_request(Instant now,
                               const wire::Request& request,
                               ControlQueue& out) {
     wire::Request lacking{.id = request.id, .runs = {}};
+    wire::Request busy{.id = request.id, .runs = {}};
     std::uint32_t budget = limits_.answer_chunks_max;
     for (const wire::ChunkRun& run : request.runs) {
         if (run.count == 0) {
             answer_descriptor(from, run, lacking, out);
-        } else if (run.count <= budget &&
-                   enqueue(now, {.to_group = false, .peer = from}, run, request.id)) {
+            continue;
+        }
+        const Destination to{.to_group = false, .peer = from};
+        const Enqueued enqueued =
+            run.count <= budget ? enqueue(now, to, run, request.id) : Enqueued::no_room;
+        if (enqueued == Enqueued::waits) {
             budget -= run.count;
             take_lacking(from, run, lacking);
         } else {
-            lacking.runs.push_back(run);
+            (enqueued == Enqueued::absent ? lacking : busy).runs.push_back(run);
         }
     }
-    if (!lacking.runs.empty()) {
-        out.push_peer(wire::PacketType::lacking, from, wire::write(lacking));
+    push_lacking(from, lacking, false, out);
+    push_lacking(from, busy, true, out);
+}
+
+void RepairServer::push_lacking(Rank to,
+                                const wire::Request& body,
+                                bool is_busy,
+                                ControlQueue& out) {
+    if (!body.runs.empty()) {
+        wire::Request fitting = body;  // What has no room here times out.
+        fitting.runs.resize(std::min(body.runs.size(), wire::kMaxRuns));
+        out.push_peer(wire::PacketType::lacking,
+                      to,
+                      wire::write(fitting),
+                      is_busy ? std::uint8_t{wire::kFlagBusy} : std::uint8_t{0});
     }
 }
 
@@ -77,7 +95,7 @@ void RepairServer::take_lacking(Rank from, const wire::ChunkRun& run, wire::Requ
 }
 
 bool RepairServer::repeat(Instant now, const wire::ChunkRun& run) {
-    return enqueue(now, {.to_group = true, .peer = {}}, run, 0);
+    return enqueue(now, {.to_group = true, .peer = {}}, run, 0) == Enqueued::waits;
 }
 
 std::deque<RepairServer::Job>::iterator RepairServer::find(const Destination& to,
@@ -86,22 +104,22 @@ std::deque<RepairServer::Job>::iterator RepairServer::find(const Destination& to
         jobs_, [&](const Job& job) { return job.block == block && job.to == to; });
 }
 
-/// False if nothing of the run can be given, now or after a load.
-bool RepairServer::enqueue(Instant now,
-                           Destination to,
-                           const wire::ChunkRun& run,
-                           std::uint32_t request) {
+/// `absent` if nothing of the run can be given, now or after a load.
+RepairServer::Enqueued RepairServer::enqueue(Instant now,
+                                             Destination to,
+                                             const wire::ChunkRun& run,
+                                             std::uint32_t request) {
     const std::uint32_t chunks = holdings_.chunks(run.block);
     const std::uint32_t end =
         std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks);
     const bool is_resident = residence_.contains(run.block);
     if (run.first >= end || (!is_resident && !holdings_.can_load(run.block))) {
-        return false;
+        return Enqueued::absent;
     }
     auto job = find(to, run.block);
     if (job == jobs_.end()) {
         if (jobs_.size() >= limits_.jobs_max) {
-            return false;
+            return Enqueued::no_room;
         }
         jobs_.push_back({.to = to, .block = run.block, .wanted = std::move(spare_.back())});
         spare_.pop_back();
@@ -116,7 +134,7 @@ bool RepairServer::enqueue(Instant now,
     for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
         job->wanted.add(chunk);
     }
-    return true;
+    return Enqueued::waits;
 }
 
 void RepairServer::make_ready(Job& job) {
@@ -135,8 +153,8 @@ void RepairServer::finish(std::size_t index) {
     jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-/// What is left of the job is lacking here after all.
-void RepairServer::refuse(std::size_t index, ControlQueue& out) {
+/// What is left of the job is lacking here after all, or could not be answered in time.
+void RepairServer::refuse(std::size_t index, bool is_busy, ControlQueue& out) {
     const Job& job = jobs_[index];
     wire::Request lacking{.id = job.request, .runs = {}};
     std::uint32_t first = job.wanted.next(0);
@@ -147,8 +165,8 @@ void RepairServer::refuse(std::size_t index, ControlQueue& out) {
                                 .count = static_cast<std::uint16_t>(end - first)});
         first = job.wanted.next(end);
     }
-    if (!job.to.to_group && !lacking.runs.empty()) {
-        out.push_peer(wire::PacketType::lacking, job.to.peer, wire::write(lacking));
+    if (!job.to.to_group) {
+        push_lacking(job.to.peer, lacking, is_busy, out);
     }
     finish(index);
 }
@@ -195,7 +213,7 @@ void RepairServer::on_loaded(BlockIndex block, bool is_good, ControlQueue& out) 
         if (is_good) {
             make_ready(jobs_[i]);
         } else {
-            refuse(i, out);
+            refuse(i, false, out);
         }
     }
 }
@@ -293,7 +311,7 @@ bool RepairServer::is_waiting() const {
 void RepairServer::expire(Instant now, ControlQueue& out) {
     for (std::size_t i = jobs_.size(); i-- > 0;) {
         if (now - jobs_[i].asked_at > limits_.job_age_max) {
-            refuse(i, out);
+            refuse(i, true, out);
         }
     }
 }

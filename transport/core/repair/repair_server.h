@@ -3,7 +3,7 @@
 // It sends chunks that are in memory, reads back a few blocks at a time for the rest, and
 // answers LACKING at once for what the member does not have. Answers wait as *jobs*, one for
 // each requester and block. Their number is limited; without room for a job the answer is
-// LACKING.
+// LACKING with the flag `busy`, which says nothing about what the member has.
 #pragma once
 
 #include "transport/core/base/chunk_set.h"
@@ -69,20 +69,26 @@ class RepairServer {
         std::uint64_t number = 0;
     };
 
-    [[nodiscard]] bool enqueue(Instant now,
-                               Destination to,
-                               const wire::ChunkRun& run,
-                               std::uint32_t request);
+    enum class Enqueued : std::uint8_t { waits, absent, no_room };
+
+    [[nodiscard]] Enqueued enqueue(Instant now,
+                                   Destination to,
+                                   const wire::ChunkRun& run,
+                                   std::uint32_t request);
     [[nodiscard]] bool is_loading_block(BlockIndex block) const;
     [[nodiscard]] std::deque<Job>::iterator find(const Destination& to, BlockIndex block);
     void answer_descriptor(Rank from,
                            const wire::ChunkRun& run,
                            wire::Request& lacking,
                            ControlQueue& out);
+    static void push_lacking(Rank to,
+                             const wire::Request& body,
+                             bool is_busy,
+                             ControlQueue& out);
     void take_lacking(Rank from, const wire::ChunkRun& run, wire::Request& lacking);
     void make_ready(Job& job);
     void finish(std::size_t index);
-    void refuse(std::size_t index, ControlQueue& out);
+    void refuse(std::size_t index, bool is_busy, ControlQueue& out);
     [[nodiscard]] bool send_some(
         Instant now, Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
     void send_number(const Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);

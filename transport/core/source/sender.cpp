@@ -244,12 +244,12 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
     const Duration window = std::clamp(2 * readiness.round_trip().mean(),
                                        limits.feedback.repeat_window_min,
                                        limits.feedback.repeat_window_max);
-    const bool is_lost_by_all =
-        !pass().is_over() && config.members >= limits.feedback.shared_members_min;
-    repairs.on_request(now,
-                       {.from = from, .window = window, .is_lost_by_all = is_lost_by_all},
-                       request,
-                       control);
+    // During the pass a member asks the source after peers that lack the chunk. Peers may lack
+    // it because they are slow: a representative must miss it, too, other than the requester.
+    const bool is_own_vote = is_representative(config, limits.feedback.representatives, from);
+    const std::uint32_t votes_needed = pass().is_over() ? 0U : (is_own_vote ? 2U : 1U);
+    repairs.on_request(
+        now, {.from = from, .window = window, .votes_needed = votes_needed}, request, control);
 }
 
 void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {

@@ -130,7 +130,6 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(feedback, repeat_window_min);
     SAYS(feedback, repeat_window_max);
     SAYS(feedback, shared_window);
-    SAYS(feedback, shared_members_min);
     SAYS(feedback, window_eighths);
     SAYS(feedback, window_patience);
     SAYS(ending, tree_degree);

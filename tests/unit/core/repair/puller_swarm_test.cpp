@@ -46,7 +46,7 @@ class Swimmer {
     }
     /// No member has anything yet.
     void refuse(Instant now, const Sent& sent) {
-        puller.on_lacking(now, sent.to, sent.request, map);
+        puller.on_lacking(now, sent.to, sent.request, false, map);
     }
     void give(Instant now, const Sent& sent) {
         for (const wire::ChunkRun& run : sent.request.runs) {

@@ -116,9 +116,31 @@ TEST_CASE("a peer that lacks it is not asked again, and another is at once") {
         REQUIRE(requests.size() == 1);
         CHECK(asked.insert(requests[0].first).second);
         now += microseconds{100};
-        asker.puller.on_lacking(now, requests[0].first, requests[0].second, asker.map);
+        asker.puller.on_lacking(now, requests[0].first, requests[0].second, false, asker.map);
     }
     CHECK(asker.open->failures == 3);
+}
+
+TEST_CASE("a busy peer is avoided, but brings the request no closer to the source") {
+    Asker asker{20};
+    Instant now = kStart;
+    unsigned busy = 0;
+    for (int turn = 0; turn < 200 && busy < 60; ++turn) {
+        for (const auto& [peer, request] : asker.look(now, {.block = 1, .chunk = 1})) {
+            CHECK(peer != rank(0));
+            now += milliseconds{1};
+            asker.puller.on_lacking(now, peer, request, true, asker.map);
+            CHECK(asker.open->lacking[(asker.open->lacking_count + 3U) % 4] == peer);
+            ++busy;
+        }
+        REQUIRE(asker.puller.deadline());
+        now = std::max(now, *asker.puller.deadline());
+    }
+    CHECK(busy == 60);
+    CHECK(asker.open->failures == 0);
+    CHECK(asker.open->refusals == 0);
+    CHECK(now > kStart + milliseconds{50});  // and after several they are not asked at once
+    asker.give(now, rank(3), 0);
 }
 
 TEST_CASE("another's LACKING, or one with another id, changes nothing") {
@@ -127,8 +149,8 @@ TEST_CASE("another's LACKING, or one with another id, changes nothing") {
     REQUIRE(requests.size() == 1);
     auto forged = requests[0].second;
     forged.id += 1;
-    asker.puller.on_lacking(kStart, requests[0].first, forged, asker.map);
-    asker.puller.on_lacking(kStart, rank(0), requests[0].second, asker.map);
+    asker.puller.on_lacking(kStart, requests[0].first, forged, false, asker.map);
+    asker.puller.on_lacking(kStart, rank(0), requests[0].second, false, asker.map);
     CHECK(asker.open->failures == 0);
     CHECK(asker.open->asked.has(0));
 }
@@ -169,7 +191,7 @@ TEST_CASE("during the first pass only a member that was refused four times asks 
                 --silent;
                 continue;
             }
-            asker.puller.on_lacking(now, peer, request, asker.map);
+            asker.puller.on_lacking(now, peer, request, false, asker.map);
             ++refused;
         }
         REQUIRE(asker.puller.deadline());
@@ -212,11 +234,14 @@ TEST_CASE("a chunk that another request still covers is not asked for a third ti
     asker.puller.poll(kStart, {.block = 1, .chunk = 0}, last, out);
     const auto sends = drained(out);
     REQUIRE(sends.size() == 3);
-    asker.puller.on_lacking(kStart, sends[0].to.peer, *wire::read_request(sends[0].body), last);
+    asker.puller.on_lacking(
+        kStart, sends[0].to.peer, *wire::read_request(sends[0].body), false, last);
     CHECK(open->asked.count() == 3);
-    asker.puller.on_lacking(kStart, sends[1].to.peer, *wire::read_request(sends[1].body), last);
+    asker.puller.on_lacking(
+        kStart, sends[1].to.peer, *wire::read_request(sends[1].body), false, last);
     CHECK(open->asked.count() == 3);
-    asker.puller.on_lacking(kStart, sends[2].to.peer, *wire::read_request(sends[2].body), last);
+    asker.puller.on_lacking(
+        kStart, sends[2].to.peer, *wire::read_request(sends[2].body), false, last);
     CHECK(open->asked.is_empty());
 }
 

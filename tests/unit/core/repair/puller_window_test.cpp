@@ -188,8 +188,11 @@ TEST_CASE("during the pass a member outside the group asks many others before th
                 asked_source = asked_source || send.to.peer == rank(0);
                 if (!asked_source) {
                     ++refusals;
-                    fetcher.puller.on_lacking(
-                        fetcher.now, send.to.peer, *wire::read_request(send.body), fetcher.map);
+                    fetcher.puller.on_lacking(fetcher.now,
+                                              send.to.peer,
+                                              *wire::read_request(send.body),
+                                              false,
+                                              fetcher.map);
                 }
             }
         }

@@ -173,8 +173,15 @@ TEST_CASE("the number of jobs is limited; later requesters are sent elsewhere") 
         world.request(from + 1, {run(0, 0, 1)});
     }
     CHECK(world.out.is_empty());
-    world.request(200, {run(0, 0, 1)});
-    CHECK(drained(world.out).at(0).type == wire::PacketType::lacking);
+    world.request(200, {run(0, 0, 1), run(3, 0, 1)});
+    const auto answers = drained(world.out);
+    REQUIRE(answers.size() == 2);
+    CHECK(answers[0].type == wire::PacketType::lacking);
+    CHECK(answers[0].flags == 0);
+    CHECK(wire::read_request(answers[0].body)->runs == std::vector{run(3, 0, 1)});
+    CHECK(answers[1].type == wire::PacketType::lacking);
+    CHECK(answers[1].flags == wire::kFlagBusy);
+    CHECK(wire::read_request(answers[1].body)->runs == std::vector{run(0, 0, 1)});
     world.request(1, {run(0, 1, 1)});  // joins its own job
     CHECK(world.out.is_empty());
 }
@@ -185,8 +192,30 @@ TEST_CASE("an old job is given up, and its requester gets LACKING") {
     world.request(3, {run(1, 0, 1)});
     REQUIRE(world.server.deadline());
     world.server.expire(*world.server.deadline(), world.out);
-    CHECK(drained(world.out).at(0).type == wire::PacketType::lacking);
+    const auto answers = drained(world.out);
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].type == wire::PacketType::lacking);
+    CHECK(answers[0].flags == wire::kFlagBusy);
     CHECK_FALSE(world.server.deadline());
+}
+
+TEST_CASE("however many chunks of a request are absent, LACKING fits its packet") {
+    World world;
+    for (std::uint32_t chunk = 0; chunk < 100; chunk += 2) {
+        world.holdings.memory[block(0)].erase(chunk);
+    }
+    std::vector<wire::ChunkRun> runs;
+    for (unsigned each = 0; each < wire::kMaxRuns / 2; ++each) {
+        runs.push_back(run(9, each, 1));
+    }
+    runs.push_back(run(0, 0, 100));
+    while (runs.size() < wire::kMaxRuns) {
+        runs.push_back(run(9, 0, 1));
+    }
+    world.request(3, runs);
+    const auto answers = drained(world.out);
+    REQUIRE(answers.size() == 1);
+    CHECK(wire::read_request(answers[0].body)->runs.size() == wire::kMaxRuns);
 }
 
 TEST_CASE("the pacer's credit bounds what leaves, the rest follows") {
