@@ -51,6 +51,7 @@ struct BroadcastConfig {
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
     /// Only the source's counts.
     core::LeavePolicy leave_policy = core::LeavePolicy::never;
+    core::FaultPolicy fault_policy = core::FaultPolicy::fail;  ///< Only the source's counts.
     /// Total size of the group's sockets' buffers; 0: not known.
     std::uint32_t group_buffer_bytes = 0;
     std::uint8_t flows = 1;  ///< Flows that the source spreads the group's packets over.

@@ -287,8 +287,36 @@ std::optional<Done> read_done(Bytes bytes) {
 
 std::vector<std::byte> write(const Ending& body) {
     invariant(body.why.size() <= kMaxWhyBytes, "a reason fits its packet");
-    return ByteWriter{}.u8(body.outcome).u16(body.rank.value()).text(body.why).take();
+    invariant(body.dropped.size() <= kMaxDroppedRuns, "a list of members fits its packet");
+    ByteWriter out;
+    out.u8(body.outcome).u16(body.rank.value()).text(body.why);
+    if (body.dropped_all > 0) {
+        ByteWriter value;
+        value.u16(body.dropped_all).u8(static_cast<std::uint8_t>(body.dropped.size()));
+        write_ranks(value, body.dropped);
+        write_tlv(out, TlvType::dropped, value.view());
+    }
+    return out.take();
 }
+
+namespace {
+
+TlvUse read_dropped(TlvType type, Bytes value, Ending& body) {
+    if (type != TlvType::dropped) {
+        return TlvUse::unknown;
+    }
+    ByteReader in{value};
+    body.dropped_all = in.u16();
+    const std::size_t count = in.u8();
+    auto ranks = read_ranks(in, std::min(count, kMaxDroppedRuns));
+    if (!in.ok() || !ranks || body.dropped_all == 0) {
+        return TlvUse::invalid;
+    }
+    body.dropped = *std::move(ranks);
+    return TlvUse::taken;
+}
+
+}  // namespace
 
 std::optional<Ending> read_ending(Bytes bytes) {
     ByteReader in{bytes};
@@ -296,7 +324,10 @@ std::optional<Ending> read_ending(Bytes bytes) {
     body.outcome = in.u8();
     body.rank = Rank{in.u16()};
     body.why = in.text(kMaxWhyBytes);
-    return read_tlvs(in) && body.outcome <= Ending::kNodes ? std::optional{body} : std::nullopt;
+    const bool is_sane = read_tlvs(
+        in, [&body](TlvType type, Bytes value) { return read_dropped(type, value, body); });
+    return is_sane && body.outcome <= Ending::kNodes ? std::optional{std::move(body)}
+                                                     : std::nullopt;
 }
 
 std::vector<std::byte> write(const End& body) {

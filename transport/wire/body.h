@@ -147,7 +147,9 @@ struct Done {
 
 /// RELEASE: outcome u8 (0 all hold it, 1 failed by a cause that the user can remedy, 2 by a
 /// node) | rank u16 (the member that failed) | text (reason, UTF-8, <= 900 bytes). LEAVE has
-/// the same bytes: its outcome is 1 or 2 and its rank the sender's.
+/// the same bytes: its outcome is 1 or 2 and its rank the sender's. A RELEASE of a group that
+/// went on without some members has the TLV dropped: all u16 (their number) | count u8 |
+/// count x rank run (the first of them).
 struct Ending {
     static constexpr std::uint8_t kUsers = 1;
     static constexpr std::uint8_t kNodes = 2;
@@ -155,8 +157,12 @@ struct Ending {
     std::uint8_t outcome = 0;
     Rank rank;
     std::string why;
+    std::uint16_t dropped_all = 0;  ///< How many members were dropped,
+    /// and the first of them; if these are fewer, there are too many to list.
+    std::vector<RankRun> dropped = {};
 };
 inline constexpr std::size_t kMaxWhyBytes = 900;
+inline constexpr std::size_t kMaxDroppedRuns = 48;
 
 /// END: blocks u32
 struct End {

@@ -19,6 +19,7 @@ namespace stage::wire {
 enum class TlvType : std::uint8_t {
     padding = 0,  ///< The end of the TLVs. It has no length.
     ecn = 1,      ///< REPORT: the ECN marks of the packets received.
+    dropped = 2,  ///< RELEASE: the members that the group went on without.
 };
 
 /// In the type: a reader that does not know the rest of the type refuses the body.

@@ -251,11 +251,14 @@ bool Plan::finishes_in_time(const MemberPlan& one) const {
            stall_timeout * core::Limits{}.ending.finish_patience + finish_extra;
 }
 
+bool Plan::is_faulty(const MemberPlan& one) const {
+    return one.store_fails_at || one.finish_fails || !finishes_in_time(one) ||
+           one.is_disk_stuck || one.crash_at || one.abort_at;
+}
+
 bool Plan::must_succeed() const {
-    return std::ranges::none_of(member, [this](const MemberPlan& each) {
-        return each.store_fails_at || each.finish_fails || !finishes_in_time(each) ||
-               each.is_disk_stuck || each.crash_at || each.abort_at;
-    });
+    return std::ranges::none_of(member,
+                                [this](const MemberPlan& each) { return is_faulty(each); });
 }
 
 Plan calm_plan(std::uint16_t members, std::uint64_t bytes) {
@@ -320,6 +323,7 @@ Plan draw_plan(std::uint64_t seed) {
     draw_flows(plan);
     draw_reach(plan);
     draw_listening(plan);
+    plan.drops_failed = Prng{seed ^ 0x64726f70U}.below(3) == 0;
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_fallback = 1444;

@@ -104,6 +104,7 @@ struct Plan {
     bool asks_ring = false;       ///< For repairs.
     bool is_unfenced = false;     ///< The source doesn't wait for READY.
     bool may_leave = false;       ///< Congested members may leave the group.
+    bool drops_failed = false;    ///< Failed receivers are dropped: core::FaultPolicy.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
@@ -145,6 +146,8 @@ struct Plan {
     [[nodiscard]] Duration wire_time() const;
     /// Its files have their names while all still wait for that.
     [[nodiscard]] bool finishes_in_time(const MemberPlan& one) const;
+    /// Something keeps it from the object.
+    [[nodiscard]] bool is_faulty(const MemberPlan& one) const;
     /// Nothing in the plan keeps any member from the object.
     [[nodiscard]] bool must_succeed() const;
     /// On one line, for a failure's report.

@@ -45,7 +45,7 @@ std::string Plan::describe() const {
         " link=" + std::to_string(link_bytes_per_s) +
         " rate=" + std::to_string(configured_bytes_per_s) + (is_acker_paced ? " acker" : "") +
         (asks_ring ? " ring" : "") + (is_unfenced ? " unfenced" : "") +
-        " port=" + std::to_string(port_buffer_bytes) +
+        (drops_failed ? " drops" : "") + " port=" + std::to_string(port_buffer_bytes) +
         " loss=" + std::to_string(loss.independent_ppm) + "/" +
         std::to_string(loss.shared_ppm) + "/" + std::to_string(loss.burst_ppm) + "x" +
         std::to_string(loss.burst_packets) + " dup=" + std::to_string(loss.duplicate_ppm) +

@@ -160,12 +160,14 @@ bool World::all_released() const {
 }
 
 void World::check_end() {
+    // (One that the source left alone knows only of itself.)
     const bool says_all = std::ranges::any_of(hosts_, [](const auto& host) {
-        return host->outcome().phase == core::Phase::released;
+        return host->outcome().phase == core::Phase::released &&
+               !host->outcome().is_end_unheard;
     });
     for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
         const Host& host = *hosts_[rank];
-        if (says_all && !host.content().is_whole()) {
+        if (says_all && !host.content().is_whole() && !is_dropped(rank)) {
             complain(rank, "a member was released, but this one does not hold it");
         }
         if (host.is_dead()) {
@@ -177,6 +179,9 @@ void World::check_end() {
         if (host.outcome().phase == core::Phase::failed) {
             check_named(rank);
         }
+        if (is_dropped(rank) && !plan_.is_faulty(plan_.member[rank])) {
+            complain(rank, "was dropped, though nothing is wrong with it");
+        }
         const std::uint64_t once = host.content().chunks_stored();
         if (once > host.content().object().chunks_all()) {
             complain(rank, "stored more chunks than there are");
@@ -185,6 +190,22 @@ void World::check_end() {
     if (!network_.is_honest()) {
         complaints_.push_back("a link carried more than its rate allows");
     }
+}
+
+/// The source is at fault, or no receiver is left.
+bool World::may_all_fail() const {
+    const auto healthy = std::ranges::count_if(
+        plan_.member, [this](const MemberPlan& each) { return !plan_.is_faulty(each); });
+    return plan_.is_faulty(plan_.member[plan_.source]) || healthy == 1;
+}
+
+/// The source, or where it is dead another member, says so.
+bool World::is_dropped(std::uint16_t rank) const {
+    return std::ranges::any_of(hosts_, [rank](const auto& host) {
+        return std::ranges::any_of(host->outcome().dropped, [rank](const auto& member) {
+            return member.rank.value() == rank;
+        });
+    });
 }
 
 /// A failed member names a member that is really at fault; and none fails where nothing is
@@ -197,9 +218,10 @@ void World::check_named(std::uint16_t rank) {
         return;
     }
     const MemberPlan& named = plan_.member[culprit];
-    const bool is_guilty = named.store_fails_at || named.finish_fails ||
-                           !plan_.finishes_in_time(named) || named.is_disk_stuck ||
-                           named.crash_at || named.abort_at;
+    if (plan_.drops_failed && culprit != rank && !may_all_fail()) {
+        complain(rank, "failed with another, although that could be dropped");
+    }
+    const bool is_guilty = plan_.is_faulty(named);
     // A member that no longer hears the source, because it crashed or ended, can only name
     // itself.
     const bool lost_source =

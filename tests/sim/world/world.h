@@ -47,6 +47,8 @@ class World {
     [[nodiscard]] bool is_over() const;
     void check_end();
     void check_named(std::uint16_t rank);
+    [[nodiscard]] bool may_all_fail() const;
+    [[nodiscard]] bool is_dropped(std::uint16_t rank) const;
 
     Plan plan_;
     Prng prng_;

@@ -221,6 +221,24 @@ TEST_CASE("RELEASE and LEAVE have their bytes") {
     takes_known_fields_only(kEnding, read_ending);
 }
 
+TEST_CASE("RELEASE may list dropped members") {
+    const Ending body{.outcome = 1,
+                      .rank = Rank{0x0201},
+                      .why = "no space",
+                      .dropped_all = 0x102,
+                      .dropped = {{.first = Rank{3}, .last = Rank{4}},
+                                  {.first = Rank{9}, .last = Rank{0x107}}}};
+    const std::string text = std::string{kEnding} + "02000b0102020003000400090107";
+    CHECK(hex(write(body)) == text);
+    const auto read = read_ending(unhex(text));
+    REQUIRE(read);
+    CHECK(read->dropped_all == 0x102);
+    CHECK(read->dropped == body.dropped);
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "02000b0000020003000400090107")));
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "02000701020200030004")));
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "02000701020100040003")));
+}
+
 TEST_CASE("END has its bytes") {
     CHECK(hex(write(End{.blocks = 64})) == kEnd);
     CHECK(read_end(unhex(kEnd))->blocks == 64);
@@ -263,7 +281,11 @@ TEST_CASE("the fullest bodies fit their packets and are read") {
     report.missing.resize(kMaxRuns);
     report.ecn = EcnCounts{};
     const Done done{.ranks = std::vector(kMaxRankRuns, RankRun{})};
-    const Ending ending{.outcome = 1, .rank = {}, .why = std::string(kMaxWhyBytes, 'x')};
+    const Ending ending{.outcome = 1,
+                        .rank = {},
+                        .why = std::string(kMaxWhyBytes, 'x'),
+                        .dropped_all = 0xffff,
+                        .dropped = std::vector(kMaxDroppedRuns, RankRun{})};
     constexpr std::size_t kRoomForTlvs = 72;
     for (const auto& bytes :
          {write(describe), write(request), write(report), write(done), write(ending)}) {

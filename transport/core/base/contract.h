@@ -160,12 +160,21 @@ enum class Phase : std::uint8_t {
     failed,
 };
 
+/// A member that the group went on without (FaultPolicy::drop).
+struct DroppedMember {
+    Rank rank;
+    Error why;  ///< Only the source knows more than that it was dropped.
+};
+
 struct Outcome {
     Phase phase = Phase::wiring;
     std::optional<Error> why;
     /// Released without RELEASE: the member holds the object, and the source fell silent.
     bool is_end_unheard = false;
     Rank culprit;  ///< The member that `why` is about, if there is one.
+    /// Once released: the receivers that do not hold the object, by rank. A receiver lists as
+    /// many as RELEASE has room for.
+    std::vector<DroppedMember> dropped;
     std::uint64_t bytes_held = 0;
     std::optional<Instant> held_at;
     std::uint64_t packets_lost = 0;  ///< Packets of the first pass that this member missed.
@@ -202,6 +211,12 @@ enum class ReadinessPolicy : std::uint8_t {
     none,   ///< At once; a late member requests what it missed.
 };
 
+/// What a receiver that fails, or does not answer in time, means for the group (11).
+enum class FaultPolicy : std::uint8_t {
+    fail,  ///< All fail.
+    drop,  ///< The others go on without it.
+};
+
 /// Whether a receiver leaves the group when other traffic fills its path (7.6).
 enum class LeavePolicy : std::uint8_t {
     never,      ///< The source sends no PULSE, so no receiver can leave.
@@ -236,6 +251,7 @@ struct CoreConfig {
     PeerPolicy peer_policy = PeerPolicy::random;
     ReadinessPolicy readiness_policy = ReadinessPolicy::fence;
     LeavePolicy leave_policy = LeavePolicy::never;
+    FaultPolicy fault_policy = FaultPolicy::fail;  ///< Only the source's counts.
     /// Loss in an earlier broadcast, packets in a million.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint32_t resident_blocks = 64;

@@ -79,45 +79,53 @@ std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::ui
            " blocks stored): its disk or its network is stuck";
 }
 
-std::optional<Accusation> MemberWatch::poll(Instant now,
-                                            const RankSet& ready,
-                                            const RankSet& done,
-                                            std::uint32_t sent) {
+std::vector<Accusation> MemberWatch::poll(Instant now,
+                                          const RankSet& ready,
+                                          const RankSet& done,
+                                          const RankSet& settled,
+                                          std::uint32_t sent) {
     if (!next_at_ || now < *next_at_) {
-        return std::nullopt;
+        return {};
     }
     next_at_ = now + config_.stall_timeout / kLooks;
-    std::optional<Accusation> first;
+    const bool is_first_enough = config_.fault_policy == FaultPolicy::fail;
+    std::vector<Accusation> accused;
     std::uint32_t others = 0;
     std::uint32_t watched = 0;
     std::uint32_t silent = 0;
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
-        if (rank == config_.source || !ready.has(rank) || done.has(rank)) {
+        if (rank == config_.source || !ready.has(rank) || settled.has(rank)) {
             continue;
         }
         ++watched;
         silent += now - members_[i].heard_at > config_.stall_timeout ? 1U : 0U;
         auto reason = why(now, members_[i], sent);
-        if (reason && !first) {
-            first = Accusation{.rank = rank, .why = std::move(*reason)};
+        if (reason && (accused.empty() || !is_first_enough)) {
+            accused.push_back({.rank = rank, .why = std::move(*reason)});
         } else if (reason) {
             ++others;
         }
     }
-    if (silent > 1 && silent == watched) {
-        return Accusation{
-            .rank = config_.own,
+    // (Where others have finished, they can do without these.)
+    const bool was_heard =
+        !is_first_enough && done.count() > (done.has(config_.source) ? 1U : 0U);
+    if (silent > 1 && silent == watched && !was_heard) {
+        return {accuse_source(silent)};
+    }
+    if (others > 0) {
+        accused.front().why +=
+            " (and " + std::to_string(others) + (others == 1 ? " more node)" : " more nodes)");
+    }
+    return accused;
+}
+
+Accusation MemberWatch::accuse_source(std::uint32_t silent) const {
+    return {.rank = config_.own,
             .why = "nothing was heard here of any of the " + std::to_string(silent) +
                    " other nodes for " + seconds(config_.stall_timeout) +
                    ": the data ports (DataPortRange, UDP) are closed here, or the "
                    "network of this node fails"};
-    }
-    if (others > 0) {
-        first->why +=
-            " (and " + std::to_string(others) + (others == 1 ? " more node)" : " more nodes)");
-    }
-    return first;
 }
 
 }  // namespace stage::core

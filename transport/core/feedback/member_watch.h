@@ -4,7 +4,8 @@
 // reports much more often. Or it is a member that is alive, misses blocks that were sent, and
 // in stall_timeout neither held more blocks nor placed a chunk. The final names of the files
 // may take longer. If several members are silent and none is heard, the source is named. A
-// member that is done, or that has not answered an OFFER (see readiness.h), is not watched.
+// member that is settled (done, or dropped), or that has not answered an OFFER (see
+// readiness.h), is not watched.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -36,12 +37,14 @@ class MemberWatch {
     /// The counts of a REPORT.
     void on_report(Instant now, Rank rank, std::uint32_t blocks_held, std::uint32_t placed);
 
-    /// The first member, of those that are ready and not done, that cannot finish. Looks only
-    /// when it is time to. `sent`: blocks that were sent completely.
-    [[nodiscard]] std::optional<Accusation> poll(Instant now,
-                                                 const RankSet& ready,
-                                                 const RankSet& done,
-                                                 std::uint32_t sent);
+    /// The members, of those that are ready and not settled (done or dropped), that cannot
+    /// finish; where one failure ends the broadcast only the first, and the others counted.
+    /// Looks only when it is time to. `sent`: blocks that were sent completely.
+    [[nodiscard]] std::vector<Accusation> poll(Instant now,
+                                               const RankSet& ready,
+                                               const RankSet& done,
+                                               const RankSet& settled,
+                                               std::uint32_t sent);
     [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
     void stop() { next_at_.reset(); }
 
@@ -53,6 +56,7 @@ class MemberWatch {
         std::uint32_t placed = 0;
     };
 
+    [[nodiscard]] Accusation accuse_source(std::uint32_t silent) const;
     [[nodiscard]] std::optional<std::string> why(Instant now,
                                                  Member& member,
                                                  std::uint32_t sent);

@@ -127,6 +127,13 @@ void Readiness::on_ready(
     }
 }
 
+void Readiness::leave_out(Rank rank) {
+    ready_.add(rank);
+    if (is_complete()) {
+        offers_.stop();
+    }
+}
+
 void Readiness::on_done(const std::vector<wire::RankRun>& ranks) {
     ready_.add(ranks);
     held_least_ = 0;  // (An object that travels with its OFFERs is sent as a whole.)
@@ -180,7 +187,7 @@ std::optional<Accusation> Readiness::accuse(Instant now) const {
         "no datagram passes between the source and this node, though all were wired up: the "
         "data ports (DataPortRange, UDP) are closed in a firewall, packets of the interfaces' "
         "MTU are dropped, or stagecast ended there";
-    if (absent > 1) {
+    if (absent > 1 && config_.fault_policy == FaultPolicy::fail) {
         why += " (and " + std::to_string(absent - 1) +
                (absent == 2 ? " more node)" : " more nodes)");
     }

@@ -40,6 +40,8 @@ class Readiness {
     void await_until(Instant latest) { await_until_ = latest; }
     /// `arrived`: when it reached this host.
     void on_ready(Instant now, Instant arrived, Rank from, const wire::Ready& body, bool holds);
+    /// The member was dropped: its answer is not awaited.
+    void leave_out(Rank rank);
     /// These hold the object that travels with the OFFERs, so they need not answer.
     void on_done(const std::vector<wire::RankRun>& ranks);
 

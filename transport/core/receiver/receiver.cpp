@@ -30,6 +30,17 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
                                        : limits.rate.start_bytes_per_s;
 }
 
+std::vector<DroppedMember> members_of(const RankSet& ranks) {
+    std::vector<DroppedMember> members;
+    for (std::uint32_t i = 0; ranks.count() > 0 && i < ranks.members(); ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (ranks.has(rank)) {
+            members.push_back({.rank = rank, .why = {Blame::node, "it was dropped"}});
+        }
+    }
+    return members;
+}
+
 }  // namespace
 
 struct Receiver::Parts {
@@ -365,14 +376,30 @@ void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
 
 void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
     const auto body = wire::read_ending(datagram.body);
-    if (!body || (body->outcome == 0 && !is_over() && outcome.phase != Phase::holding)) {
+    if (!body) {
+        return;
+    }
+    const bool is_success = body->outcome == 0;
+    const bool is_early = is_success && !is_over() && outcome.phase != Phase::holding;
+    RankSet dropped{config.members};
+    dropped.add(body->dropped);
+    // (There may be more than RELEASE has room for.)
+    const bool may_be_dropped = dropped.has(config.own) || dropped.count() < body->dropped_all;
+    if (is_early && !may_be_dropped) {
         return;  // not all can hold it while this member does not
     }
     ending.on_release(now, *body, control);
     if (is_over()) {
         return;
     }
-    if (body->outcome == 0) {
+    outcome.dropped = members_of(dropped);
+    if (is_early) {
+        outcome.phase = Phase::failed;
+        outcome.culprit = config.own;
+        outcome.why = Error{Blame::node,
+                            "this node was dropped, because it was silent or too slow; the "
+                            "other nodes hold the files"};
+    } else if (is_success) {
         outcome.phase = Phase::released;
     } else {
         outcome.phase = Phase::failed;

@@ -83,6 +83,7 @@ struct Sender::Parts {
     void keep_alive(Instant now);
     void watch_members(Instant now);
     void watch_own_disk(Instant now);
+    void fail(Instant now, Rank culprit, Blame blame, std::string why);
     void decide(Instant now);
     [[nodiscard]] std::optional<Instant> next() const;
 
@@ -207,7 +208,7 @@ void Sender::Parts::on_packet(Instant now, const Datagram& datagram) {
             return;
         case PacketType::leave:
             if (const auto body = wire::read_ending(datagram.body)) {
-                ending.fail(from, blame_of(body->outcome), body->why);
+                fail(now, from, blame_of(body->outcome), body->why);
             }
             return;
         case PacketType::left:
@@ -382,8 +383,12 @@ void Sender::Parts::work_on_readiness(Instant now) {
         skip_complete_members();
         update_listeners(now);
     }
-    if (auto accused = readiness.accuse(now)) {
-        ending.fail(accused->rank, Blame::node, std::move(accused->why));
+    while (auto accused = readiness.accuse(now)) {
+        fail(now, accused->rank, Blame::node, std::move(accused->why));
+        if (accused->rank == config.own || !ending.settled().has(accused->rank)) {
+            break;  // That ends the broadcast.
+        }
+        readiness.leave_out(accused->rank);
     }
 }
 
@@ -440,9 +445,24 @@ Instant Sender::Parts::speaks_at() const {
 }
 
 void Sender::Parts::watch_members(Instant now) {
-    if (auto accused =
-            watch.poll(now, readiness.ready(), ending.done(), pass().cursor().block)) {
-        ending.fail(accused->rank, Blame::node, std::move(accused->why));
+    for (Accusation& accused : watch.poll(
+             now, readiness.ready(), ending.done(), ending.settled(), pass().cursor().block)) {
+        fail(now, accused.rank, Blame::node, std::move(accused.why));
+    }
+}
+
+/// Where failed receivers are dropped, no part waits for this one any more.
+void Sender::Parts::fail(Instant now, Rank culprit, Blame blame, std::string why) {
+    ending.fail(culprit, blame, std::move(why));
+    const std::vector<Rank> dropped = ending.take_dropped();
+    for (const Rank rank : dropped) {
+        readiness.leave_out(rank);
+        board.leave_out(rank);
+        pace.set_away(rank, true);
+    }
+    if (!dropped.empty()) {
+        repairs.set_representatives(board.present());
+        update_listeners(now);
     }
 }
 
@@ -459,12 +479,15 @@ void Sender::Parts::decide(Instant now) {
     if (released == nullptr) {
         return;
     }
+    outcome.dropped = ending.dropped();
     if (released->outcome == 0) {
         outcome.phase = Phase::released;
     } else {
         outcome.phase = Phase::failed;
         outcome.culprit = released->rank;
         outcome.why = Error{ending.blame(), released->why};
+    }
+    if (released->outcome != 0 || !outcome.dropped.empty()) {
         ending.release_unresponsive(readiness.ready(), control);
     }
     repairs.server().clear();
@@ -586,7 +609,7 @@ void Sender::Parts::skip_complete_members() {
     }
     const std::uint32_t read_from = first_block_to_read(config, shape).value();
     const bool has_parities = parities_for(config, shape, limits.parity) > 0;
-    if (holders.count() + 1 == config.members) {
+    if (holders.count() + ending.dropped().size() + 1 == config.members) {
         pass().withhold(read_from);
     } else if (readiness.held_by_all() > 0 && pass().cursor() == Position{} && !has_parities) {
         pass().skip(readiness.held_by_all(), read_from);
@@ -602,7 +625,7 @@ void Sender::Parts::update_listeners(Instant now) {
     std::uint32_t fetching = 0;
     for (std::uint32_t i = 0; i < config.members; ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
-        if (rank == config.source || readiness.holders().has(rank)) {
+        if (rank == config.source || ending.settled().has(rank)) {
             continue;
         }
         if (!away.is_away(rank)) {

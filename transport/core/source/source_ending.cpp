@@ -16,38 +16,50 @@ SourceEnding::SourceEnding(const CoreConfig& config, const EndingLimits& limits)
     : own_{config.own},
       members_{config.members},
       stays_{limits.answer_late},
-      result_{config.members},
+      result_{config},
       release_{{.first = limits.ending_first, .max = limits.ending_max}},
       confirmed_{config.members} {
 }
 
 void SourceEnding::fail(Rank culprit, Blame blame, std::string why) {
-    if (culprit != own_ && result_.done().has(culprit)) {
-        return;  // It holds the object: no member waits for it.
-    }
-    if (result_.on_failed(culprit, std::move(why))) {
-        blame_ = blame;
+    if (!released_ && result_.on_failed(culprit, Error{blame, std::move(why)})) {
+        dropped_.push_back(culprit);
     }
 }
 
 const wire::Ending* SourceEnding::decide(Instant now, bool is_held) {
-    auto ending = result_.decide(own_);
-    if (released_ || !ending || (ending->outcome == 0 && !is_held)) {
+    const auto failure = result_.failure();
+    if (released_ || (!failure && !(result_.is_success() && is_held))) {
         return nullptr;
     }
-    ending->outcome = ending->outcome == 0 ? 0 : outcome_of(blame_);
-    ending->why = why_of(Error{blame_, ending->why});
-    released_.emplace(*std::move(ending));
+    released_.emplace(wire::Ending{.outcome = 0, .rank = own_, .why = {}});
+    if (failure) {
+        blame_ = failure->why.blame();
+        released_->outcome = outcome_of(blame_);
+        released_->rank = failure->rank;
+        released_->why = why_of(failure->why);
+    }
+    list_dropped();
     release_.start(now);
     stays_until_ = now + stays_;
     return &*released_;
+}
+
+void SourceEnding::list_dropped() {
+    RankSet dropped{members_};
+    for (const DroppedMember& each : result_.dropped()) {
+        dropped.add(each.rank);
+        confirmed_.add(each.rank);
+    }
+    released_->dropped_all = static_cast<std::uint16_t>(dropped.count());
+    released_->dropped = dropped.runs(wire::kMaxDroppedRuns, RankSet{members_});
 }
 
 void SourceEnding::release_unresponsive(const RankSet& ready, ControlQueue& out) const {
     std::uint32_t alone = 0;
     for (std::uint32_t i = 0; i < members_ && alone < kUnicastReleases; ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
-        if (!ready.has(rank)) {
+        if (!ready.has(rank) || confirmed_.has(rank)) {
             out.push_peer(wire::PacketType::release, rank, wire::write(*released_));
             ++alone;
         }

@@ -13,6 +13,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace stage::core {
 
@@ -20,19 +22,25 @@ class SourceEnding {
   public:
     SourceEnding(const CoreConfig& config, const EndingLimits& limits);
 
-    /// A member cannot hold the object. The first failure decides; that of a member that is
-    /// done does not count, unless it is the source's.
+    /// A member cannot hold the object. The first failure decides, unless failed receivers are
+    /// dropped; that of a receiver that is done does not count.
     void fail(Rank culprit, Blame blame, std::string why);
+    /// The receivers that were dropped since the last call.
+    [[nodiscard]] std::vector<Rank> take_dropped() { return std::exchange(dropped_, {}); }
     void on_done(std::span<const wire::RankRun> ranks) { result_.on_done(ranks); }
     void on_done(Rank rank) { result_.on_done(rank); }
     [[nodiscard]] const RankSet& done() const { return result_.done(); }
+    /// The members that no member waits for: done or dropped.
+    [[nodiscard]] const RankSet& settled() const { return result_.settled(); }
+    [[nodiscard]] std::vector<DroppedMember> dropped() const { return result_.dropped(); }
 
     /// Null until the result is known; then RELEASE starts, and its content is returned once.
     /// `is_held`: the source's own copy is complete, whatever ranks a DONE lists.
     [[nodiscard]] const wire::Ending* decide(Instant now, bool is_held);
     /// Of the failure that decided.
     [[nodiscard]] Blame blame() const { return blame_; }
-    /// Members that are not in `ready` may not hear the group: a few get RELEASE by unicast.
+    /// Members that are not in `ready`, or were dropped, may not hear the group: a few get
+    /// RELEASE by unicast.
     void release_unresponsive(const RankSet& ready, ControlQueue& out) const;
     /// A packet after the decision. A member that acknowledged RELEASE needs nothing more;
     /// others get RELEASE again.
@@ -43,6 +51,8 @@ class SourceEnding {
     [[nodiscard]] std::optional<Instant> deadline() const;
 
   private:
+    void list_dropped();
+
     Rank own_;
     std::uint32_t members_;
     Duration stays_;
@@ -51,7 +61,8 @@ class SourceEnding {
     Repeater release_;
     std::optional<wire::Ending> released_;
     std::optional<Instant> stays_until_;
-    RankSet confirmed_;  ///< Members that acknowledged RELEASE.
+    RankSet confirmed_;  ///< Members that acknowledged RELEASE, or were dropped.
+    std::vector<Rank> dropped_;
 };
 
 }  // namespace stage::core

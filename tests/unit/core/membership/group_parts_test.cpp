@@ -20,6 +20,17 @@ RankSet all_of(unsigned members) {
     return all;
 }
 
+/// Where one failure ends the broadcast at most one is accused.
+std::optional<Accusation> look(MemberWatch& watch,
+                               Instant now,
+                               const RankSet& ready,
+                               const RankSet& done,
+                               std::uint32_t sent) {
+    auto accused = watch.poll(now, ready, done, done, sent);
+    REQUIRE(accused.size() <= 1);
+    return accused.empty() ? std::nullopt : std::optional{accused.front()};
+}
+
 }  // namespace
 
 TEST_CASE("a silent or stuck member is named; a member that is done is not") {
@@ -29,7 +40,7 @@ TEST_CASE("a silent or stuck member is named; a member that is done is not") {
     watch.start(kStart);
     RankSet done{4};
     const auto at = [&](Duration after, std::uint32_t sent) {
-        return watch.poll(kStart + after, all_of(4), done, sent);
+        return look(watch, kStart + after, all_of(4), done, sent);
     };
     for (int s = 1; s <= 8; ++s) {
         for (unsigned each = 1; each < 4; ++each) {
@@ -78,12 +89,12 @@ TEST_CASE(
     watch.start(kStart);
     RankSet ready{2};
     const RankSet done{2};
-    CHECK_FALSE(watch.poll(kStart + seconds{60}, ready, done, 10));
+    CHECK_FALSE(look(watch, kStart + seconds{60}, ready, done, 10));
     ready.add(rank(1));
     watch.on_heard(kStart + seconds{61}, rank(1));
     watch.on_moved(kStart + seconds{61}, rank(1));
-    CHECK_FALSE(watch.poll(kStart + seconds{69}, ready, done, 10));
-    const auto named = watch.poll(kStart + seconds{70}, ready, done, 10);
+    CHECK_FALSE(look(watch, kStart + seconds{69}, ready, done, 10));
+    const auto named = look(watch, kStart + seconds{70}, ready, done, 10);
     REQUIRE(named);
     CHECK(named->rank == rank(1));
 }
@@ -96,11 +107,11 @@ TEST_CASE(
     for (unsigned s = 1; s <= 20; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));
         watch.on_report(kStart + seconds{s}, rank(1), 0, s);
-        CHECK_FALSE(watch.poll(kStart + seconds{s}, all_of(2), done, 10));
+        CHECK_FALSE(look(watch, kStart + seconds{s}, all_of(2), done, 10));
     }
     watch.on_report(kStart + seconds{29}, rank(1), 0, 20);
     watch.on_heard(kStart + seconds{29}, rank(1));
-    const auto named = watch.poll(kStart + seconds{29}, all_of(2), done, 10);
+    const auto named = look(watch, kStart + seconds{29}, all_of(2), done, 10);
     REQUIRE(named);
     CHECK(named->why.find("0 of 10 blocks") != std::string::npos);
 }
@@ -112,10 +123,10 @@ TEST_CASE("giving files their names may take longer than a block") {
     const RankSet done{2};
     for (int s = 1; s <= 31; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));
-        CHECK_FALSE(watch.poll(kStart + seconds{s}, all_of(2), done, 10));
+        CHECK_FALSE(look(watch, kStart + seconds{s}, all_of(2), done, 10));
     }
     watch.on_heard(kStart + seconds{33}, rank(1));
-    CHECK(watch.poll(kStart + seconds{33}, all_of(2), done, 10));
+    CHECK(look(watch, kStart + seconds{33}, all_of(2), done, 10));
 }
 
 TEST_CASE("the files' final names may take as much longer as all were configured to") {
@@ -127,10 +138,10 @@ TEST_CASE("the files' final names may take as much longer as all were configured
     const RankSet done{2};
     for (int s = 1; s <= 131; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));
-        CHECK_FALSE(watch.poll(kStart + seconds{s}, all_of(2), done, 10));
+        CHECK_FALSE(look(watch, kStart + seconds{s}, all_of(2), done, 10));
     }
     watch.on_heard(kStart + seconds{133}, rank(1));
-    CHECK(watch.poll(kStart + seconds{133}, all_of(2), done, 10));
+    CHECK(look(watch, kStart + seconds{133}, all_of(2), done, 10));
 }
 
 TEST_CASE("an offer is repeated until all have answered, or the missing are named") {
@@ -317,25 +328,102 @@ TEST_CASE("a small object's offer waits for its descriptors, and nothing leaves 
     CHECK_FALSE(readiness.deadline());  // All had answered.
 }
 
+TEST_CASE("where failed members are dropped, all of them are named at once, each by itself") {
+    CoreConfig config = config_of(0, 5);
+    config.fault_policy = FaultPolicy::drop;
+    MemberWatch watch{config, {}, 100};
+    watch.start(kStart);
+    RankSet done{5};
+    RankSet settled{5};
+    settled.add(rank(4));  // dropped before
+    const Instant late = kStart + config.stall_timeout + seconds{1};
+    SECTION("two of three are silent") {
+        watch.on_heard(late, rank(2));
+        watch.on_moved(late, rank(2));
+        const auto accused = watch.poll(late, all_of(5), done, settled, 50);
+        REQUIRE(accused.size() == 2);
+        CHECK(accused[0].rank == rank(1));
+        CHECK(accused[1].rank == rank(3));
+        CHECK(accused[0].why.find("more node") == std::string::npos);
+    }
+    SECTION("all are silent: it is the source that hears nothing") {
+        const auto accused = watch.poll(late, all_of(5), done, settled, 50);
+        REQUIRE(accused.size() == 1);
+        CHECK(accused[0].rank == rank(0));
+    }
+    SECTION("all that are left are silent, and others hold the object") {
+        done.add(rank(2));
+        settled.add(rank(2));
+        const auto accused = watch.poll(late, all_of(5), done, settled, 50);
+        REQUIRE(accused.size() == 2);
+        CHECK(accused[0].rank == rank(1));
+        CHECK(accused[1].rank == rank(3));
+    }
+}
+
 TEST_CASE("one failed member fails the group, the first reason stands") {
-    BroadcastResult verdict{3};
-    CHECK_FALSE(verdict.decide(rank(0)));
-    verdict.on_done(rank(0));
-    verdict.on_done(rank(1));
-    CHECK_FALSE(verdict.decide(rank(0)));
+    BroadcastResult result{config_of(0, 3)};
+    result.on_done(rank(0));
+    result.on_done(rank(1));
+    CHECK_FALSE(result.is_success());
     SECTION("all hold it") {
-        verdict.on_done(rank(2));
-        CHECK(verdict.decide(rank(0))->outcome == 0);
+        result.on_done(rank(2));
+        CHECK(result.is_success());
+        CHECK_FALSE(result.failure());
     }
     SECTION("one can't") {
-        verdict.on_failed(rank(2), "disk full");
-        verdict.on_failed(rank(1), "later");
-        verdict.on_done(rank(2));
-        const auto ending = verdict.decide(rank(0));
-        CHECK(ending->outcome == 1);
-        CHECK(ending->rank == rank(2));
-        CHECK(ending->why == "disk full");
+        CHECK_FALSE(result.on_failed(rank(2), {Blame::user, "disk full"}));
+        CHECK_FALSE(result.on_failed(rank(0), {Blame::node, "later"}));
+        result.on_done(rank(2));
+        CHECK_FALSE(result.is_success());
+        REQUIRE(result.failure());
+        CHECK(result.failure()->rank == rank(2));
+        CHECK(result.failure()->why.sentence() == "disk full");
     }
+}
+
+TEST_CASE("a failed receiver is dropped where the site wants it, and the others succeed") {
+    CoreConfig config = config_of(0, 4);
+    config.fault_policy = FaultPolicy::drop;
+    BroadcastResult result{config};
+    result.on_done(rank(0));
+    result.on_done(rank(1));
+    CHECK(result.on_failed(rank(3), {Blame::node, "silent"}));
+    CHECK_FALSE(result.on_failed(rank(3), {Blame::node, "again"}));
+    CHECK_FALSE(result.on_failed(rank(1), {Blame::node, "killed"}));  // it is done
+    CHECK_FALSE(result.is_success());
+    SECTION("the rest hold it") {
+        result.on_done(rank(2));
+        CHECK(result.is_success());
+        REQUIRE(result.dropped().size() == 1);
+        CHECK(result.dropped()[0].rank == rank(3));
+        CHECK(result.dropped()[0].why.sentence() == "silent");
+    }
+    SECTION("it holds the object after all") {
+        const wire::RankRun late{.first = rank(2), .last = rank(3)};
+        result.on_done({&late, 1});
+        CHECK(result.is_success());
+        CHECK(result.dropped().empty());
+    }
+    SECTION("the source can't go on") {
+        CHECK_FALSE(result.on_failed(rank(0), {Blame::user, "the file changed"}));
+        result.on_done(rank(2));
+        CHECK_FALSE(result.is_success());
+        CHECK(result.failure()->rank == rank(0));
+    }
+}
+
+TEST_CASE("a broadcast that reached no receiver is no success") {
+    CoreConfig config = config_of(0, 3);
+    config.fault_policy = FaultPolicy::drop;
+    BroadcastResult result{config};
+    result.on_done(rank(0));
+    CHECK(result.on_failed(rank(2), {Blame::node, "silent"}));
+    CHECK_FALSE(result.failure());
+    CHECK(result.on_failed(rank(1), {Blame::user, "disk full"}));
+    CHECK_FALSE(result.is_success());
+    REQUIRE(result.failure());
+    CHECK(result.failure()->rank == rank(2));
 }
 
 TEST_CASE("a reason is cut between characters") {

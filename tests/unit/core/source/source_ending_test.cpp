@@ -84,6 +84,30 @@ TEST_CASE("RELEASE is repeated until all have confirmed it, or for a while") {
     CHECK_FALSE(source.ending.deadline());
 }
 
+TEST_CASE("RELEASE lists the members that were dropped, and does not wait for them") {
+    CoreConfig config = config_of(0, 4);
+    config.fault_policy = FaultPolicy::drop;
+    SourceEnding ending{config, {}};
+    ControlQueue control{100};
+    ending.fail(rank(3), Blame::node, "silent");
+    CHECK(ending.take_dropped() == std::vector{rank(3)});
+    CHECK(ending.take_dropped().empty());
+    for (const unsigned each : {0U, 1U, 2U}) {
+        CHECK(ending.decide(kStart, true) == nullptr);
+        ending.on_done(rank(each));
+    }
+    const wire::Ending* const released = ending.decide(kStart, true);
+    REQUIRE(released != nullptr);
+    CHECK(released->outcome == 0);
+    CHECK(released->dropped_all == 1);
+    CHECK(released->dropped == std::vector<wire::RankRun>{{.first = rank(3), .last = rank(3)}});
+    ending.release_unresponsive(RankSet{4}, control);
+    ending.on_late(packet_of(1, wire::PacketType::done_ack), control);
+    CHECK(ending.deadline());
+    ending.on_late(packet_of(2, wire::PacketType::done_ack), control);
+    CHECK_FALSE(ending.deadline());
+}
+
 TEST_CASE("a source that has nothing to send says so soon, then more and more rarely") {
     KeepAlive alive{milliseconds{2}, milliseconds{10}};
     alive.on_spoken(kStart);
