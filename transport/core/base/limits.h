@@ -149,7 +149,9 @@ struct FeedbackLimits {
     std::uint32_t start_packets = 4096;  ///< A stream is young until then.
     /// A representative that has not reported for this time does not count.
     Duration silence = std::chrono::milliseconds{250};
-    std::uint32_t stall_fraction = 8;  ///< Every receiver reports each stall_timeout / this.
+    std::uint32_t stall_fraction = 8;  ///< Every receiver reports each stall_timeout / this,
+    /// or, if that is longer, each time that is this times the number of members.
+    Duration heartbeat_time = std::chrono::microseconds{100};
     /// Blocks whose reported losses the source counts at a time.
     std::size_t votes_blocks_max = 64;
     /// What was sent to the group is not sent again within two RTTs, bounded by these two.
@@ -204,8 +206,7 @@ struct EndingLimits {
     /// packet size: all use smaller packets.
     Duration path_patience = std::chrono::milliseconds{400};
     /// Times the number of members: the spread of the READYs.
-    Duration ready_jitter = std::chrono::microseconds{4};
-    Duration ready_jitter_max = std::chrono::milliseconds{50};
+    Duration ready_jitter = std::chrono::microseconds{15};
     /// RELEASE and LEAVE are repeated after this; the interval doubles
     Duration ending_first = std::chrono::milliseconds{5};
     /// up to this.

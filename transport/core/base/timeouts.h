@@ -30,6 +30,23 @@ inline constexpr Duration kAliveMax = std::chrono::seconds{1};
     return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
 }
 
+/// Between two reports of a receiver from which the source needs nothing but a sign of life.
+[[nodiscard]] inline Duration heartbeat_every(const CoreConfig& config,
+                                              const FeedbackLimits& limits) {
+    return std::max<Duration>(config.stall_timeout / limits.stall_fraction,
+                              limits.heartbeat_time * config.members);
+}
+
+/// Heartbeats that may be lost one after another.
+inline constexpr int kHeartbeatsLost = 4;
+
+/// How long the source waits for a sign of life or of progress.
+[[nodiscard]] inline Duration member_patience(const CoreConfig& config,
+                                              const FeedbackLimits& limits) {
+    return std::max<Duration>(config.stall_timeout,
+                              kHeartbeatsLost * heartbeat_every(config, limits));
+}
+
 /// Replaces time-outs of 0 with their defaults.
 [[nodiscard]] inline CoreConfig with_default_timeouts(CoreConfig config) {
     const auto fill = [](Duration& time, Duration standard) {

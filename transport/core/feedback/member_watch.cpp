@@ -15,10 +15,12 @@ std::string seconds(Duration duration) {
 
 }  // namespace
 
-MemberWatch::MemberWatch(const CoreConfig& config,
-                         const EndingLimits& limits,
-                         std::uint32_t blocks)
-    : config_{config}, limits_{limits}, blocks_{blocks}, members_(config.members) {
+MemberWatch::MemberWatch(const CoreConfig& config, const Limits& limits, std::uint32_t blocks)
+    : config_{config},
+      limits_{limits.ending},
+      patience_{member_patience(config, limits.feedback)},
+      blocks_{blocks},
+      members_(config.members) {
 }
 
 void MemberWatch::start(Instant now) {
@@ -57,16 +59,15 @@ void MemberWatch::on_report(Instant now,
 }
 
 std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::uint32_t sent) {
-    const Duration patience = config_.stall_timeout;
-    if (now - member.heard_at > patience) {
-        return "nothing was heard of this node for " + seconds(patience) +
+    if (now - member.heard_at > patience_) {
+        return "nothing was heard of this node for " + seconds(patience_) +
                ": it crashed, or its network fails";
     }
     if (member.held >= sent && member.held < blocks_) {
         member.moved_at = now;  // it has all there is to have
     }
     const bool is_finishing = member.held >= blocks_;
-    const Duration limit = is_finishing ? finish_patience(config_, limits_) : patience;
+    const Duration limit = is_finishing ? finish_patience(config_, limits_) : patience_;
     if (now - member.moved_at <= limit) {
         return std::nullopt;
     }
@@ -99,7 +100,7 @@ std::vector<Accusation> MemberWatch::poll(Instant now,
             continue;
         }
         ++watched;
-        silent += now - members_[i].heard_at > config_.stall_timeout ? 1U : 0U;
+        silent += now - members_[i].heard_at > patience_ ? 1U : 0U;
         auto reason = why(now, members_[i], sent);
         if (reason && (accused.empty() || !is_first_enough)) {
             accused.push_back({.rank = rank, .why = std::move(*reason)});
@@ -123,7 +124,7 @@ std::vector<Accusation> MemberWatch::poll(Instant now,
 Accusation MemberWatch::accuse_source(std::uint32_t silent) const {
     return {.rank = config_.own,
             .why = "nothing was heard here of any of the " + std::to_string(silent) +
-                   " other nodes for " + seconds(config_.stall_timeout) +
+                   " other nodes for " + seconds(patience_) +
                    ": the data ports (DataPortRange, UDP) are closed here, or the "
                    "network of this node fails"};
 }

@@ -26,7 +26,7 @@ struct Accusation {
 
 class MemberWatch {
   public:
-    MemberWatch(const CoreConfig& config, const EndingLimits& limits, std::uint32_t blocks);
+    MemberWatch(const CoreConfig& config, const Limits& limits, std::uint32_t blocks);
 
     /// From now on silence counts.
     void start(Instant now);
@@ -63,6 +63,7 @@ class MemberWatch {
 
     CoreConfig config_;
     EndingLimits limits_;
+    Duration patience_;
     std::uint32_t blocks_;
     std::vector<Member> members_;
     std::optional<Instant> next_at_;

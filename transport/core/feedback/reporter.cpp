@@ -1,6 +1,7 @@
 #include "transport/core/feedback/reporter.h"
 
 #include "transport/core/base/repeater.h"
+#include "transport/core/base/timeouts.h"
 
 #include <algorithm>
 
@@ -31,7 +32,7 @@ Reporter::Reporter(const CoreConfig& config, const FeedbackLimits& limits, Prng&
     : limits_{limits},
       source_{config.source},
       is_representative_{is_representative(config, limits.representatives, config.own)},
-      heartbeat_{config.stall_timeout / limits.stall_fraction},
+      heartbeat_{heartbeat_every(config, limits)},
       gap_{is_representative_ ? std::min(limits.interval, heartbeat_) : heartbeat_},
       blocks_step_{std::max(config.resident_blocks / 8U, 1U)},
       representatives_{representatives_of(config, limits.representatives)},

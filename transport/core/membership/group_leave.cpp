@@ -19,8 +19,7 @@ GroupLeave::GroupLeave(const CoreConfig& config, const Limits& limits, Prng& prn
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       receivers_{config.members - 1U},
       report_time_{limits.feedback.report_time},
-      ask_spread_{std::min<Duration>(limits.ending.ready_jitter * config.members,
-                                     limits.ending.ready_jitter_max)},
+      ask_spread_{limits.ending.ready_jitter * config.members},
       unreachable_rate_{config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
                                                     : limits.rate.most_bytes_per_s},
       prng_{prng},

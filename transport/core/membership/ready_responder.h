@@ -23,8 +23,7 @@ namespace stage::core {
 [[nodiscard]] inline Duration answer_wait(const CoreConfig& config,
                                           const EndingLimits& limits,
                                           Prng& prng) {
-    const Duration spread =
-        std::min<Duration>(limits.ready_jitter * config.members, limits.ready_jitter_max);
+    const Duration spread = limits.ready_jitter * config.members;
     return Duration{static_cast<Duration::rep>(
         prng.below(static_cast<std::uint64_t>(std::max<Duration::rep>(spread.count(), 1))))};
 }

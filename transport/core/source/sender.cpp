@@ -157,7 +157,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       board{config, limits.feedback},
       pace{config, limits},
       away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
-      watch{config, limits.ending, shape.blocks},
+      watch{config, limits, shape.blocks},
       ending{config, limits.ending},
       alive{limits.ending.alive_first, alive_every(config)} {
     invariant(config.own == config.source && config.own.value() < config.members &&

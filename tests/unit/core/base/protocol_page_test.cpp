@@ -126,6 +126,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(feedback, start_packets);
     SAYS(feedback, silence);
     SAYS(feedback, stall_fraction);
+    SAYS(feedback, heartbeat_time);
     SAYS(feedback, votes_blocks_max);
     SAYS(feedback, repeat_window_min);
     SAYS(feedback, repeat_window_max);
@@ -152,7 +153,6 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, call_least);
     SAYS(ending, path_patience);
     SAYS(ending, ready_jitter);
-    SAYS(ending, ready_jitter_max);
     SAYS(ending, ending_first);
     SAYS(ending, ending_max);
     SAYS(ending, leave_times);

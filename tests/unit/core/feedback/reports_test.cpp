@@ -1,6 +1,8 @@
 #include "tests/unit/core/parts.h"
+#include "transport/core/base/timeouts.h"
 #include "transport/core/feedback/report_board.h"
 #include "transport/core/feedback/reporter.h"
+#include "transport/core/membership/ready_responder.h"
 #include "transport/core/rate/burst_search.h"
 
 #include <catch2/catch.hpp>
@@ -106,6 +108,42 @@ TEST_CASE("a report that is due after some packets needs no further one to come"
     reporter.poll(kStart + microseconds{100}, frontier, map, 0, out);
     CHECK(drained(out).size() == 1);
     CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
+}
+
+TEST_CASE("signs of life of any group are so rare that the source hears them all") {
+    for (const unsigned members : {100U, 16'000U, 65'535U}) {
+        CAPTURE(members);
+        CoreConfig config = config_of(2, members);
+        config.stall_timeout = seconds{1};
+        Prng prng{1};
+        Reporter reporter{config, {}, prng};
+        reporter.be_rare();
+        ChunkMap map{4, 100, 4};
+        HighestReceived frontier;
+        ControlQueue out{1000};
+        int reports = 0;
+        for (Instant now = kStart; now < kStart + seconds{60}; now += milliseconds{5}) {
+            reporter.poll(now, frontier, map, 0, out);
+            reports += static_cast<int>(drained(out).size());
+        }
+        CHECK(static_cast<unsigned>(reports) * members <= 60U * 10'000U);
+        CHECK(reports >= 8);
+        // And the source waits for several of them before it calls a member silent.
+        CHECK(member_patience(config, {}) >= 4 * heartbeat_every(config, {}));
+    }
+}
+
+TEST_CASE("READYs of any group come no faster than the source can derive their keys") {
+    for (const unsigned members : {1000U, 16'000U, 65'535U}) {
+        CAPTURE(members);
+        Prng prng{7};
+        Duration longest{};
+        for (int draw = 0; draw < 1000; ++draw) {
+            longest = std::max(longest, answer_wait(config_of(1, members), {}, prng));
+        }
+        CHECK(longest > microseconds{14} * members);
+        CHECK(longest <= microseconds{15} * members);
+    }
 }
 
 TEST_CASE("of a slow stream 32 members report no more than it has packets") {
