@@ -3,8 +3,7 @@
 // With the acker's window the slowest member, as its paper wants; with the quantile's search
 // most of them. `make sim ARGS=[acker]` prints what each policy makes of a few links.
 #include "tests/sim/world/environment.h"
-#include "tests/sim/world/world.h"
-#include "transport/core/feedback/reporter.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 
@@ -65,11 +64,9 @@ TEST_CASE("no member that only shows that it lives becomes the acker") {
     plan.members = 40;
     plan.member.resize(plan.members);
     plan.stall_timeout = seconds{2};
-    core::CoreConfig config;
-    config.members = plan.members;
-    const auto representatives = core::Limits{}.feedback.representatives;
+    const auto drawn = drawn_representatives(plan);
     for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
-        if (!core::is_representative(config, representatives, Rank{rank})) {
+        if (std::ranges::find(drawn, Rank{rank}) == drawn.end()) {
             plan.member[rank].extra_loss_ppm = 20'000;
         }
     }

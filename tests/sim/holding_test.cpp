@@ -1,6 +1,5 @@
 // Tests that members that hold the object get nothing and delay no other member.
 #include "tests/sim/world/ran.h"
-#include "transport/core/feedback/reporter.h"
 
 #include <catch2/catch.hpp>
 
@@ -99,12 +98,8 @@ TEST_CASE("the rate is found where every representative holds it", "[holding]") 
     constexpr std::uint16_t kMembers = 80;
     Plan plan = plan_with_holders(kMembers, 60 * kMiB);
     plan.configured_bytes_per_s = 0;
-    core::CoreConfig config;
-    config.members = kMembers;
-    config.source = Rank{0};
-    const std::uint16_t all = core::Limits{}.feedback.representatives;
-    for (std::uint16_t rank = 1; rank < kMembers; ++rank) {
-        plan.member[rank].holds_already = core::is_representative(config, all, Rank{rank});
+    for (const Rank rank : drawn_representatives(plan)) {
+        plan.member[rank.index()].holds_already = true;
     }
     const Ran ran{plan};
     ran.all_released();

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace stage::sim {
@@ -85,6 +86,34 @@ TEST_CASE("where many are not reached the stream is no slower", "[scenario][reac
         CHECK(ran.world.held_after(rank) < seconds{1} + 4 * plan.wire_time());
     }
     CHECK(held_after(ran, "103 of 128 are not reached") < seconds{1} + 10 * plan.wire_time());
+}
+
+TEST_CASE("where the group reaches no representative the source draws others",
+          "[scenario][reach]") {
+    for (const Duration until : {Duration{}, Duration{milliseconds{300}}}) {
+        Plan plan = plan_of(80, 48 * kMiB, false);
+        plan.loss.independent_ppm = 10'000;
+        plan.heals_at = std::chrono::hours{1};
+        const Ran calm{plan};
+        const auto drawn = drawn_representatives(plan);
+        REQUIRE(drawn.size() == 32);
+        for (const Rank rank : drawn) {
+            plan.member[rank.index()].hears_group_until = until;
+        }
+        const Ran ran{plan};
+        ran.all_released();
+        Duration last{};
+        Duration last_calm{};
+        for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
+            if (std::ranges::find(drawn, Rank{rank}) == drawn.end()) {
+                last = std::max(last, ran.world.held_after(rank) - ran.world.ready_after());
+                last_calm =
+                    std::max(last_calm, calm.world.held_after(rank) - calm.world.ready_after());
+            }
+        }
+        CAPTURE(until.count(), last.count(), last_calm.count());
+        CHECK(last < last_calm * 3 / 2 + seconds{1});
+    }
 }
 
 TEST_CASE("switches that forget listeners in the middle", "[scenario][reach]") {

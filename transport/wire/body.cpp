@@ -85,7 +85,41 @@ std::optional<Descriptor> read_descriptor(ByteReader& in) {
     return descriptor;
 }
 
+void write_representatives(ByteWriter& out, const std::optional<Representatives>& body) {
+    if (!body) {
+        return;
+    }
+    invariant(body->ranks.size() <= kMaxRepresentatives, "a set of members fits its packet");
+    ByteWriter value;
+    value.u16(body->version).u8(static_cast<std::uint8_t>(body->ranks.size()));
+    for (const Rank rank : body->ranks) {
+        value.u16(rank.value());
+    }
+    write_tlv(out, TlvType::representatives, value.view());
+}
+
+TlvUse read_representatives(TlvType type, Bytes value, std::optional<Representatives>& body) {
+    if (type != TlvType::representatives) {
+        return TlvUse::unknown;
+    }
+    ByteReader in{value};
+    body.emplace().version = in.u16();
+    const std::size_t count = in.u8();
+    for (std::size_t i = 0; i < std::min(count, kMaxRepresentatives); ++i) {
+        body->ranks.push_back(Rank{in.u16()});
+    }
+    const bool is_sane = in.ok() && count <= kMaxRepresentatives && body->version > 0;
+    return is_sane ? TlvUse::taken : TlvUse::invalid;
+}
+
 }  // namespace
+
+void append(std::vector<std::byte>& body, const Representatives& representatives) {
+    ByteWriter out;
+    write_representatives(out, representatives);
+    const auto tlv = out.take();
+    body.insert(body.end(), tlv.begin(), tlv.end());
+}
 
 std::vector<std::byte> write(const Describe& body) {
     invariant(!body.descriptors.empty() && body.descriptors.size() <= kMaxDescriptors,
@@ -95,12 +129,13 @@ std::vector<std::byte> write(const Describe& body) {
     for (const Descriptor& descriptor : body.descriptors) {
         write_descriptor(out, descriptor);
     }
+    write_representatives(out, body.representatives);
     return out.take();
 }
 
 std::optional<Describe> read_describe(Bytes bytes) {
     ByteReader in{bytes};
-    Describe body{.first = BlockIndex{in.u32()}, .descriptors = {}};
+    Describe body{.first = BlockIndex{in.u32()}, .descriptors = {}, .representatives = {}};
     const std::size_t count = in.u8();
     if (!in.ok() || count == 0 || count > kMaxDescriptors ||
         in.left() < count * kDescriptorBytes || body.first.value() > 0xffffffffU - count) {
@@ -113,7 +148,10 @@ std::optional<Describe> read_describe(Bytes bytes) {
         }
         body.descriptors.push_back(*descriptor);
     }
-    return read_tlvs(in) ? std::optional{std::move(body)} : std::nullopt;
+    const bool is_sane = read_tlvs(in, [&body](TlvType type, Bytes value) {
+        return read_representatives(type, value, body.representatives);
+    });
+    return is_sane ? std::optional{std::move(body)} : std::nullopt;
 }
 
 namespace {
@@ -157,6 +195,7 @@ std::vector<std::byte> write(const Offer& body) {
     for (const Descriptor& descriptor : body.descriptors) {
         write_descriptor(out, descriptor);
     }
+    write_representatives(out, body.representatives);
     return out.take();
 }
 
@@ -168,7 +207,11 @@ std::optional<Offer> read_offer(Bytes bytes) {
     body.chunk_bytes = in.u32();
     body.source_time_us = in.u64();
     body.parities = in.u8();
-    if (!read_lists(in, body) || !read_tlvs(in)) {
+    const bool is_whole =
+        read_lists(in, body) && read_tlvs(in, [&body](TlvType type, Bytes value) {
+            return read_representatives(type, value, body.representatives);
+        });
+    if (!is_whole) {
         return std::nullopt;
     }
     const bool sane = body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&

@@ -39,10 +39,21 @@ struct Descriptor {
 inline constexpr std::size_t kDescriptorBytes = 25;
 inline constexpr std::size_t kMaxDescriptors = 40;  ///< In one DESCRIBE.
 
-/// DESCRIBE: first u32 | count u8 | count x descriptor
+/// Which receivers represent the others: version u16 | count u8 | count x rank u16. A set of a
+/// higher version replaces the one before.
+struct Representatives {
+    std::uint16_t version = 0;  ///< 1 or more.
+    std::vector<Rank> ranks;    ///< At most kMaxRepresentatives.
+
+    friend bool operator==(const Representatives&, const Representatives&) = default;
+};
+inline constexpr std::size_t kMaxRepresentatives = 32;
+
+/// DESCRIBE: first u32 | count u8 | count x descriptor | optional TLV representatives
 struct Describe {
     BlockIndex first;
     std::vector<Descriptor> descriptors;  ///< 1..kMaxDescriptors, of consecutive blocks.
+    std::optional<Representatives> representatives = {};
 };
 
 /// A run of ranks. first u16 | last u16
@@ -54,7 +65,8 @@ struct RankRun {
 };
 
 /// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u32 | source_time_us u64 | parities u8 |
-///        count u8 | count x rank run | count u8 | count x descriptor,
+///        count u8 | count x rank run | count u8 | count x descriptor |
+///        optional TLV representatives,
 /// then padding to the length of a packet with chunk_bytes of payload: a receiver that hears
 /// the OFFER hears such packets, too. (Not where chunk_bytes is above kMaxDatagramChunkBytes:
 /// such a transport has no path MTU to test.)
@@ -70,6 +82,7 @@ struct Offer {
     std::vector<RankRun> awaited;
     /// Of all blocks of an object that travels with its OFFERs; otherwise empty.
     std::vector<Descriptor> descriptors;
+    std::optional<Representatives> representatives = {};  ///< None: all receivers are.
 };
 
 inline constexpr std::uint8_t kMaxParities = 32;
@@ -208,6 +221,8 @@ struct Left {
 [[nodiscard]] std::vector<std::byte> write(const End& body);
 [[nodiscard]] std::vector<std::byte> write(const Pulse& body);
 [[nodiscard]] std::vector<std::byte> write(const Left& body);
+/// Appends the TLV to the body of a DESCRIBE.
+void append(std::vector<std::byte>& body, const Representatives& representatives);
 
 /// Each returns nothing for a body that is short or out of its stated ranges, or that ends in a
 /// critical TLV that is not known.

@@ -17,9 +17,10 @@ namespace stage::wire {
 
 /// Append only. A number has the same meaning in all bodies.
 enum class TlvType : std::uint8_t {
-    padding = 0,  ///< The end of the TLVs. It has no length.
-    ecn = 1,      ///< REPORT: the ECN marks of the packets received.
-    dropped = 2,  ///< RELEASE: the members that the group went on without.
+    padding = 0,          ///< The end of the TLVs. It has no length.
+    ecn = 1,              ///< REPORT: the ECN marks of the packets received.
+    dropped = 2,          ///< RELEASE: the members that the group went on without.
+    representatives = 3,  ///< OFFER, DESCRIBE: the receivers that report often.
 };
 
 /// In the type: a reader that does not know the rest of the type refuses the body.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/sim/world/world.h"
+#include "transport/core/feedback/representatives.h"
 
 #include <catch2/catch.hpp>
 
@@ -15,6 +16,20 @@ inline Plan lossy_plan(std::uint16_t members, std::uint64_t bytes, std::uint32_t
     plan.loss.independent_ppm = loss_ppm;
     plan.heals_at = std::chrono::hours{1};
     return plan;
+}
+
+/// Those that the source of such a world draws at first: its chance begins with them.
+inline std::vector<Rank> drawn_representatives(const Plan& plan) {
+    Prng world{plan.seed ^ kWorldChance};
+    std::uint64_t seed = world.next();
+    for (std::uint16_t rank = 0; rank < plan.source; ++rank) {
+        seed = world.next();
+    }
+    Prng chance{seed};
+    core::CoreConfig config;
+    config.members = plan.members;
+    config.source = Rank{plan.source};
+    return core::Representatives{config, {}, chance}.ranks();
 }
 
 /// A world that has run, without a complaint.

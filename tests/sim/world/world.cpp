@@ -22,7 +22,7 @@ std::string ms(Duration time) {
 
 World::World(Plan plan, Host::Dress dress)
     : plan_{std::move(plan)},
-      prng_{plan_.seed ^ 0x5eedU},
+      prng_{plan_.seed ^ kWorldChance},
       network_{
           plan_,
           events_,

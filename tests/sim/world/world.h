@@ -14,6 +14,9 @@
 
 namespace stage::sim {
 
+/// Mixed with a plan's seed it gives the chance of its network and hosts.
+inline constexpr std::uint64_t kWorldChance = 0x5eed;
+
 class World {
   public:
     explicit World(Plan plan, Host::Dress dress = {});

@@ -3,6 +3,7 @@
 #include "tests/unit/hex.h"
 #include "transport/base/prng.h"
 #include "transport/wire/packet.h"
+#include "transport/wire/tlv.h"
 
 #include <catch2/catch.hpp>
 
@@ -122,7 +123,7 @@ TEST_CASE("an OFFER that the object goes with describes its blocks") {
     const auto bytes = write(body);
     CHECK(bytes.size() == 25 + 1 + kMaxAwaitedRuns * 4 + 1 + 2 * kDescriptorBytes);
     CHECK(25 + 1 + kMaxAwaitedRuns * 4 + 1 + kMaxOfferedDescriptors * kDescriptorBytes <=
-          kMinChunkBytes - 72);
+          kMinChunkBytes - (kTlvHeadBytes + 3 + 2 * kMaxRepresentatives));
     const auto read = read_offer(bytes);
     REQUIRE(read);
     CHECK(read->descriptors == body.descriptors);
@@ -137,6 +138,28 @@ TEST_CASE("an OFFER may announce chunks of up to a block, and a critical TLV ref
     CHECK(read_offer(bytes)->chunk_bytes == kBlockBytes);
     CHECK(read_offer(unhex(std::string{kOffer} + "7d00010100")));
     CHECK_FALSE(read_offer(unhex(std::string{kOffer} + "fd00010100")));
+}
+
+TEST_CASE("OFFER and DESCRIBE may name the representatives") {
+    constexpr const char* kTlv = "03000701020200030009";
+    const Representatives named{.version = 0x102, .ranks = {Rank{3}, Rank{9}}};
+    Offer offer = *read_offer(unhex(kOffer));
+    offer.representatives = named;
+    CHECK(hex(write(offer)) == std::string{kOffer} + kTlv);
+    auto padded = write(offer);
+    padded.resize(1444);
+    CHECK(read_offer(padded)->representatives == named);
+    Describe describe = *read_describe(unhex(kDescribe));
+    describe.representatives = named;
+    CHECK(hex(write(describe)) == std::string{kDescribe} + kTlv);
+    CHECK(read_describe(write(describe))->representatives == named);
+    auto appended = unhex(kDescribe);
+    append(appended, named);
+    CHECK(hex(appended) == std::string{kDescribe} + kTlv);
+    const std::string of_describe{kDescribe};
+    CHECK_FALSE(read_describe(unhex(of_describe + "0300050000010003")));  // version 0
+    CHECK_FALSE(read_describe(unhex(of_describe + "0300050102020003")));  // one of two
+    CHECK_FALSE(read_describe(unhex(of_describe + "030003010221")));      // too many
 }
 
 TEST_CASE("READY has its bytes") {
@@ -275,7 +298,9 @@ TEST_CASE("LEFT has its bytes, and no standing that isn't known") {
 
 TEST_CASE("the fullest bodies fit their packets and are read") {
     const Describe describe{.first = BlockIndex{0},
-                            .descriptors = std::vector(kMaxDescriptors, raw_block(9))};
+                            .descriptors = std::vector(kMaxDescriptors, raw_block(9)),
+                            .representatives = Representatives{
+                                .version = 1, .ranks = std::vector<Rank>(kMaxRepresentatives)}};
     const Request request{.id = 1, .runs = std::vector(kMaxRuns, ChunkRun{})};
     Report report;
     report.missing.resize(kMaxRuns);

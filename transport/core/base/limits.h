@@ -129,6 +129,8 @@ struct ParityLimits {
 
 struct FeedbackLimits {
     std::uint16_t representatives = 32;
+    /// The source draws another in place of a representative that is silent for this time.
+    Duration representative_silence = std::chrono::seconds{1};
     /// Between the reports of a representative,
     Duration interval = std::chrono::milliseconds{20};
     /// or the time in which the source sends this number of packets for each representative, if

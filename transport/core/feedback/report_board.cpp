@@ -1,6 +1,6 @@
 #include "transport/core/feedback/report_board.h"
 
-#include "transport/core/feedback/reporter.h"
+#include "transport/core/feedback/representatives.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,10 +10,10 @@ namespace stage::core {
 ReportBoard::ReportBoard(const CoreConfig& config, const FeedbackLimits& limits)
     : limits_{limits},
       window_blocks_{std::max(config.resident_blocks / 8U * limits.window_eighths, 2U)} {
-    for (std::uint32_t rank = 0; rank < config.members; ++rank) {
-        const Rank each{static_cast<std::uint16_t>(rank)};
-        if (is_representative(config, limits.representatives, each)) {
-            entries_.push_back({.rank = each});
+    for (std::uint32_t i = 0; are_all_representatives(config, limits) && i < config.members;
+         ++i) {
+        if (const Rank rank{static_cast<std::uint16_t>(i)}; rank != config.source) {
+            entries_.push_back({.rank = rank});
         }
     }
     is_followed_ = !entries_.empty();
@@ -27,6 +27,7 @@ ReportBoard::Entry* ReportBoard::find(Rank rank) {
 void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) {
     if (Entry* entry = find(from); entry != nullptr) {
         entry->held = std::max(entry->held, report.blocks_held);
+        entry->is_new = false;
         look(now);
     }
 }
@@ -38,7 +39,9 @@ void ReportBoard::look(Instant now) {
     for (const Entry& each : entries_) {
         if (each.before <= at_ && !each.is_away) {
             is_followed_ = true;
-            held.push_back(each.held);
+            if (!each.is_new) {
+                held.push_back(each.held);
+            }
         }
     }
     if (held.empty()) {
@@ -52,6 +55,17 @@ void ReportBoard::look(Instant now) {
         extra_ = 0;
         moved_at_ = now;
     }
+}
+
+void ReportBoard::represent(Instant now, const std::vector<Rank>& ranks) {
+    const bool is_first = entries_.empty();
+    std::vector<Entry> entries;
+    for (const Rank rank : ranks) {
+        const Entry* const known = find(rank);
+        entries.push_back(known != nullptr ? *known : Entry{.rank = rank, .is_new = !is_first});
+    }
+    entries_ = std::move(entries);
+    look(now);
 }
 
 void ReportBoard::leave_out(Rank rank) {

@@ -17,8 +17,12 @@ class ReportBoard {
   public:
     ReportBoard(const CoreConfig& config, const FeedbackLimits& limits);
 
-    /// Reports of members that are not representatives are ignored.
+    /// In a small group all receivers are representatives; in a larger one none is at first.
+    /// Reports of other members are ignored.
     void on_report(Instant now, Rank from, const wire::Report& report);
+
+    /// The source drew other representatives. A new one counts from its first report on.
+    void represent(Instant now, const std::vector<Rank>& ranks);
 
     /// The member needs nothing, so the window ignores it.
     void leave_out(Rank rank);
@@ -43,6 +47,7 @@ class ReportBoard {
         std::uint32_t held = 0;
         std::uint32_t before = 0;  ///< Of these, held before the broadcast.
         bool is_away = false;
+        bool is_new = false;
     };
 
     [[nodiscard]] Entry* find(Rank rank);

@@ -2,42 +2,48 @@
 
 #include "transport/core/base/repeater.h"
 #include "transport/core/base/timeouts.h"
+#include "transport/core/feedback/representatives.h"
 
 #include <algorithm>
 
 namespace stage::core {
-namespace {
-
-/// Place of a rank among the receivers, the source left out.
-std::uint32_t receiver_index(const CoreConfig& config, Rank rank) {
-    return rank.value() - (rank > config.source ? 1U : 0U);
-}
-
-}  // namespace
-
-std::uint32_t representatives_of(const CoreConfig& config, std::uint16_t representatives) {
-    return std::min<std::uint32_t>(config.members - 1U, representatives);
-}
-
-bool is_representative(const CoreConfig& config, std::uint16_t representatives, Rank rank) {
-    const std::uint64_t receivers = config.members - 1U;
-    const std::uint64_t index = receiver_index(config, rank);
-    const std::uint64_t wanted = representatives_of(config, representatives);
-    // Evenly spread: those at which floor(index * wanted / receivers) steps up.
-    return rank != config.source &&
-           (index == 0 || index * wanted / receivers != (index - 1) * wanted / receivers);
-}
 
 Reporter::Reporter(const CoreConfig& config, const FeedbackLimits& limits, Prng& prng)
     : limits_{limits},
+      own_{config.own},
       source_{config.source},
-      is_representative_{is_representative(config, limits.representatives, config.own)},
+      prng_{prng},
+      is_representative_{are_all_representatives(config, limits)},
       heartbeat_{heartbeat_every(config, limits)},
       gap_{is_representative_ ? std::min(limits.interval, heartbeat_) : heartbeat_},
       blocks_step_{std::max(config.resident_blocks / 8U, 1U)},
-      representatives_{representatives_of(config, limits.representatives)},
-      phase_{static_cast<Duration::rep>(
-          prng.below(static_cast<std::uint64_t>(std::max<Duration::rep>(gap_.count(), 1))))} {
+      representatives_{representatives_of(config, limits)},
+      phase_{draw_phase()} {
+}
+
+/// Members that begin together do not report together.
+Duration Reporter::draw_phase() {
+    return Duration{static_cast<Duration::rep>(
+        prng_.below(static_cast<std::uint64_t>(std::max<Duration::rep>(gap_.count(), 1))))};
+}
+
+void Reporter::on_named(Instant now, const wire::Representatives& named) {
+    // (An earlier set may arrive later. Versions wrap.)
+    if (static_cast<std::int16_t>(named.version - version_) <= 0 || is_rare_) {
+        return;
+    }
+    version_ = named.version;
+    const bool is_one = std::ranges::find(named.ranks, own_) != named.ranks.end();
+    if (is_one == is_representative_) {
+        return;
+    }
+    is_representative_ = is_one;
+    gap_ = is_one ? std::min(limits_.interval, heartbeat_) : heartbeat_;
+    if (next_at_) {
+        next_at_ = now + draw_phase();
+    } else {
+        phase_ = draw_phase();
+    }
 }
 
 /// Longer where the stream is slow: the source hears no more reports than it sends packets, by

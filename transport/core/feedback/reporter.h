@@ -1,6 +1,6 @@
 // Sends a receiver's REPORTs: what it says about itself, and how often.
 //
-// A representative (a bounded number of receivers, spread evenly over the ranks) reports every
+// A representative (one of a bounded number of receivers: representatives.h) reports every
 // few packets or milliseconds how the stream arrived and which chunks are newly missing. From
 // that the source learns which losses are shared, how far the first pass may run ahead and,
 // without a configured rate, the rate. Reports are frequent while a stream is young, and later
@@ -20,14 +20,6 @@
 
 namespace stage::core {
 
-/// True if this member is a representative. That follows from its rank, without any message.
-[[nodiscard]] bool is_representative(const CoreConfig& config,
-                                     std::uint16_t representatives,
-                                     Rank rank);
-/// The number of representatives.
-[[nodiscard]] std::uint32_t representatives_of(const CoreConfig& config,
-                                               std::uint16_t representatives);
-
 class Reporter {
   public:
     Reporter(const CoreConfig& config, const FeedbackLimits& limits, Prng& prng);
@@ -38,6 +30,9 @@ class Reporter {
     }
     [[nodiscard]] const ArrivalLog& arrivals() const { return arrivals_; }
 
+    /// The source named the representatives.
+    void on_named(Instant now, const wire::Representatives& named);
+
     /// `placed`: chunks placed so far.
     void poll(Instant now,
               const HighestReceived& frontier,
@@ -47,6 +42,7 @@ class Reporter {
     [[nodiscard]] std::optional<Instant> deadline(const ChunkMap& map) const;
     /// The object is so small that its arrival says nothing: this member reports rarely.
     void be_rare() {
+        is_rare_ = true;
         is_representative_ = false;
         gap_ = heartbeat_;
         phase_ = heartbeat_;
@@ -61,6 +57,7 @@ class Reporter {
     void stop() { next_at_.reset(); }
 
   private:
+    [[nodiscard]] Duration draw_phase();
     [[nodiscard]] Duration interval() const;
     [[nodiscard]] std::optional<Instant> due_at(const ChunkMap& map) const;
     void add_missing(const Position& settled, const ChunkMap& map, wire::Report& report);
@@ -70,8 +67,12 @@ class Reporter {
                                                       wire::Report& report);
 
     FeedbackLimits limits_;
+    Rank own_;
     Rank source_;
+    Prng& prng_;
     bool is_representative_;
+    bool is_rare_ = false;
+    std::uint16_t version_ = 0;  ///< Of the set that the source named last.
     bool is_away_ = false;
     Duration heartbeat_;
     Duration gap_;

@@ -66,7 +66,8 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
                            .source_time_us = time_us(now),
                            .parities = parities_,
                            .awaited = awaited(),
-                           .descriptors = descriptors_};
+                           .descriptors = descriptors_,
+                           .representatives = representatives_};
     std::vector<std::byte> packet = wire::write(body);
     if (config_.chunk_bytes <= wire::kMaxDatagramChunkBytes) {
         packet.resize(std::max<std::size_t>(packet.size(), config_.chunk_bytes));

@@ -69,6 +69,10 @@ class Readiness {
     /// An OFFER, padded to the length of a DATA datagram: a member that can answer it can
     /// receive data. Harmless for members that have answered.
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
+    /// From now on OFFERs name these.
+    void name(const std::optional<wire::Representatives>& representatives) {
+        representatives_ = representatives;
+    }
 
   private:
     void on_call(Instant now, Instant arrived, Rank from);
@@ -87,6 +91,7 @@ class Readiness {
     /// and the first of these has left.
     bool has_offered_all_ = false;
     std::vector<wire::Descriptor> descriptors_;
+    std::optional<wire::Representatives> representatives_;
     Duration path_patience_;
     ParityLimits parity_;
     Duration call_least_;

@@ -1,6 +1,6 @@
 #include "transport/core/rate/pace_search.h"
 
-#include "transport/core/feedback/reporter.h"
+#include "transport/core/feedback/representatives.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ double most_of(const CoreConfig& config, const RateLimits& limits) {
 PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
     : limits_{limits.rate},
       feedback_{limits.feedback},
-      representatives_{representatives_of(config, limits.feedback.representatives)},
+      representatives_{representatives_of(config, limits.feedback)},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       is_configured_{config.rate_bytes_per_s > 0},
       remembered_{config.rate_remembered_bytes_per_s},

@@ -24,6 +24,7 @@ class PaceSearch {
     void on_report(Instant now, Rank from, const wire::Report& report) {
         board_.on_report(now, from, report, log_);
     }
+    void represent(const std::vector<Rank>& ranks) { board_.represent(ranks); }
     void set_away(Rank rank, bool is_away) { board_.set_away(rank, is_away); }
     /// True while the rate search takes large steps, which fill queues.
     [[nodiscard]] bool is_seeking() const {

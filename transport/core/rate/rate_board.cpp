@@ -1,6 +1,6 @@
 #include "transport/core/rate/rate_board.h"
 
-#include "transport/core/feedback/reporter.h"
+#include "transport/core/feedback/representatives.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,12 +47,25 @@ double low_band(std::vector<double> values) {
 
 RateBoard::RateBoard(const CoreConfig& config, const Limits& limits)
     : limits_{limits.feedback}, packet_bytes_{config.chunk_bytes + kWireOverheadBytes} {
-    for (std::uint32_t rank = 0; rank < config.members; ++rank) {
-        const Rank each{static_cast<std::uint16_t>(rank)};
-        if (is_representative(config, limits.feedback.representatives, each)) {
-            views_.emplace_back().rank = each;
+    const bool are_all = are_all_representatives(config, limits.feedback);
+    for (std::uint32_t i = 0; are_all && i < config.members; ++i) {
+        if (const Rank rank{static_cast<std::uint16_t>(i)}; rank != config.source) {
+            views_.emplace_back().rank = rank;
         }
     }
+}
+
+void RateBoard::represent(const std::vector<Rank>& ranks) {
+    std::vector<View> views;
+    for (const Rank rank : ranks) {
+        const auto known = std::ranges::find(views_, rank, &View::rank);
+        if (known != views_.end()) {
+            views.push_back(*known);
+        } else {
+            views.emplace_back().rank = rank;
+        }
+    }
+    views_ = std::move(views);
 }
 
 void RateBoard::on_report(Instant now,

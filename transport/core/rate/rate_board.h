@@ -46,6 +46,8 @@ class RateBoard {
     /// packets or more.
     [[nodiscard]] std::optional<RateSample> sample(Instant now, double packets_min) const;
 
+    /// The source drew other representatives, in ascending order.
+    void represent(const std::vector<Rank>& ranks);
     /// The member left the group or is back; its view counts only while it is in the group.
     void set_away(Rank rank, bool is_away);
     /// The queue that more than 60 % of the reporting representatives have at least.

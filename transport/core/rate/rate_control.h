@@ -30,6 +30,12 @@ class RateControl {
     void poll(Instant now, Pacer& pacer, bool has_data) {
         std::visit([&](auto& policy) { policy.poll(now, pacer, has_data); }, policy_);
     }
+    /// The source drew other representatives. (The acker is the slowest that reports.)
+    void represent(const std::vector<Rank>& ranks) {
+        if (auto* search = std::get_if<PaceSearch>(&policy_)) {
+            search->represent(ranks);
+        }
+    }
     /// The member left the group or is back. With `acker` no receiver leaves.
     void set_away(Rank rank, bool is_away) {
         if (auto* search = std::get_if<PaceSearch>(&policy_)) {

@@ -288,6 +288,9 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
             return;
         }
     }
+    if (offer->representatives) {
+        reporter.on_named(now, *offer->representatives);
+    }
     if (!offer->descriptors.empty() && !config.holds_already) {
         // (Earlier OFFERs may not have said so.)
         if (!std::exchange(comes_with_offers, true)) {
@@ -328,10 +331,13 @@ void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
 }
 
 void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
-    if (config.holds_already) {
-        return;  // Not even a hole is stored.
-    }
     if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
+        if (body->representatives && datagram.header.rank == config.source) {
+            reporter.on_named(now, *body->representatives);
+        }
+        if (config.holds_already) {
+            return;  // Not even a hole is stored.
+        }
         intake.on_describe(*body);
         if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&
             !parities.is_expected() && body->first.value() < intake.map().blocks()) {

@@ -154,6 +154,9 @@ void FirstPass::announce(SendBatch& batch, Pacer& pacer, Numbering& numbers) {
     const bool has_first = cursor_.block == 1 && descriptors_.knows(BlockIndex{0});
     const std::uint32_t again = has_first ? 1 : 0;
     send.body = descriptors_.describe(BlockIndex{cursor_.block - again}, count + again);
+    if (representatives_) {
+        wire::append(send.body, *representatives_);
+    }
     pacer.charge(send.body.size() + kWireOverheadBytes);
     batch.sends.push_back(std::move(send));
     ++batch.packets;

@@ -31,6 +31,10 @@ class FirstPass {
               const DescriptorTable& descriptors,
               BufferPool& residence);
 
+    /// From now on DESCRIBEs name these.
+    void name(const wire::Representatives& representatives) {
+        representatives_ = representatives;
+    }
     void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
     /// True if order_loads() would queue a load.
     [[nodiscard]] bool wants_loads() const {
@@ -84,6 +88,7 @@ class FirstPass {
     void pass_over();
 
     Cut cut_;
+    std::optional<wire::Representatives> representatives_;
     ObjectShape shape_;
     std::uint32_t packet_bytes_;
     std::uint32_t load_ahead_;

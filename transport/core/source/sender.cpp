@@ -5,7 +5,7 @@
 #include "transport/core/base/timeouts.h"
 #include "transport/core/feedback/member_watch.h"
 #include "transport/core/feedback/report_board.h"
-#include "transport/core/feedback/reporter.h"
+#include "transport/core/feedback/representatives.h"
 #include "transport/core/membership/away_members.h"
 #include "transport/core/membership/member_ending.h"
 #include "transport/core/membership/readiness.h"
@@ -61,7 +61,7 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 }  // namespace
 
 struct Sender::Parts {
-    Parts(const CoreConfig& given, const ObjectShape& shape, const Limits& limits_);
+    Parts(const CoreConfig& given, const ObjectShape& shape, Prng& prng, const Limits& limits_);
 
     // Received packets and completed operations.
     void on_datagram(Instant now, const Datagram& datagram);
@@ -82,6 +82,8 @@ struct Sender::Parts {
     void work_on_object(Instant now);
     void keep_alive(Instant now);
     void watch_members(Instant now);
+    void name_representatives(Instant now);
+    void replace_representatives(Instant now);
     void watch_own_disk(Instant now);
     void fail(Instant now, Rank culprit, Blame blame, std::string why);
     void decide(Instant now);
@@ -128,6 +130,7 @@ struct Sender::Parts {
     SourceBlocks blocks;
     SourceRepairs repairs;
     Readiness readiness;
+    Representatives representatives;
     ReportBoard board;
     RateControl pace;
     AwayMembers away;
@@ -144,7 +147,10 @@ struct Sender::Parts {
     bool is_finishing = false;
 };
 
-Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const Limits& limits_)
+Sender::Parts::Parts(const CoreConfig& given,
+                     const ObjectShape& shape_,
+                     Prng& prng,
+                     const Limits& limits_)
     : config{first_config(with_default_timeouts(given), shape_, limits_)},
       limits{limits_},
       shape{shape_},
@@ -154,6 +160,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       blocks{config, shape, limits},
       repairs{config, limits, blocks.chunks_max(), blocks, blocks.pool()},
       readiness{config, shape, limits},
+      representatives{config, limits.feedback, prng},
       board{config, limits.feedback},
       pace{config, limits},
       away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
@@ -165,6 +172,9 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
                   config.resident_blocks >= 2,
               "a source has an object, a group of two or more, and room for two blocks");
     outcome.chunk_bytes = config.chunk_bytes;
+    if (representatives.named()) {
+        name_representatives(kLongAgo);
+    }
 }
 
 // ---- received packets and completed operations
@@ -247,7 +257,7 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
                                        limits.feedback.repeat_window_max);
     // During the pass a member asks the source after peers that lack the chunk. Peers may lack
     // it because they are slow: a representative must miss it, too, other than the requester.
-    const bool is_own_vote = is_representative(config, limits.feedback.representatives, from);
+    const bool is_own_vote = representatives.has(from);
     const std::uint32_t votes_needed = pass().is_over() ? 0U : (is_own_vote ? 2U : 1U);
     repairs.on_request(
         now, {.from = from, .window = window, .votes_needed = votes_needed}, request, control);
@@ -258,7 +268,8 @@ void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report
     if (report.heard > 0 && !pass().is_over()) {
         watch.on_moved(now, from);
     }
-    if (!is_representative(config, limits.feedback.representatives, from)) {
+    representatives.on_report(now, from);
+    if (!representatives.has(from)) {
         return;  // It is alive, but reports too rarely to be followed.
     }
     if (away.is_fetching(from)) {
@@ -410,6 +421,7 @@ void Sender::Parts::work_on_object(Instant now) {
     if (!pass().is_over()) {
         pace.poll(now, pacer, pass().is_waiting());
         outcome.rate_found_bytes_per_s = pace.capacity();
+        replace_representatives(now);
         if (!pace.is_seeking()) {
             away.start(now);
         }
@@ -422,6 +434,35 @@ void Sender::Parts::work_on_object(Instant now) {
         alive.on_spoken(now);
     }
     keep_alive(now);
+}
+
+/// Their reports, and no others, count from now on.
+void Sender::Parts::name_representatives(Instant now) {
+    const std::vector<Rank> ranks = representatives.ranks();
+    board.represent(now, ranks);
+    pace.represent(ranks);
+    repairs.set_representatives(board.present());
+    readiness.name(representatives.named());
+}
+
+/// The receivers learn of a change at once, and from each DESCRIBE that follows.
+void Sender::Parts::replace_representatives(Instant now) {
+    representatives.start(now);
+    const auto can_represent = [this](Rank rank) {
+        return readiness.ready().has(rank) && !ending.settled().has(rank) &&
+               !away.is_away(rank);
+    };
+    if (!representatives.poll(now, can_represent)) {
+        return;
+    }
+    name_representatives(now);
+    pass().name(*representatives.named());
+    if (auto body = blocks.describe_progress(); !body.empty()) {
+        wire::append(body, *representatives.named());
+        control.push_group(wire::PacketType::describe, std::move(body));
+    } else {
+        control.push_group(wire::PacketType::offer, readiness.offer(now));
+    }
 }
 
 /// A source that waits for its disk or the send window sends a DESCRIBE, which states the
@@ -524,6 +565,7 @@ std::optional<Instant> Sender::Parts::next() const {
         }
         if (!pass().is_over()) {
             first = earlier(first, earlier(pace.deadline(), away.deadline()));
+            first = earlier(first, representatives.deadline());
         }
     }
     return first;
@@ -669,8 +711,8 @@ void Sender::Parts::send_to_late(Instant now) {
     repairs.repeat(now, whole.runs);
 }
 
-Sender::Sender(const CoreConfig& config, const ObjectShape& shape, Prng&, Limits limits)
-    : parts_{std::make_unique<Parts>(config, shape, limits)} {
+Sender::Sender(const CoreConfig& config, const ObjectShape& shape, Prng& prng, Limits limits)
+    : prng_{prng}, parts_{std::make_unique<Parts>(config, shape, prng, limits)} {
 }
 Sender::Sender(Sender&&) noexcept = default;
 Sender::~Sender() = default;
@@ -689,13 +731,17 @@ void Sender::fall_back_to_small_packets(Instant now) {
     CoreConfig config = parts_->config;
     config.chunk_bytes = config.chunk_bytes_fallback;
     config.chunk_bytes_fallback = 0;
-    auto careful = std::make_unique<Parts>(config, parts_->shape, parts_->limits);
+    auto careful = std::make_unique<Parts>(config, parts_->shape, prng_, parts_->limits);
     careful->numbers = parts_->numbers;
     careful->outcome.packets_sent = parts_->outcome.packets_sent;
     careful->is_started = true;
     careful->alive = parts_->alive;
     careful->alive.on_spoken(now);
     careful->readiness.start_again(now, parts_->readiness);
+    careful->representatives = parts_->representatives;
+    if (careful->representatives.named()) {
+        careful->name_representatives(now);
+    }
     parts_ = std::move(careful);
 }
 

@@ -42,6 +42,7 @@ class Sender {
     void work(Instant now);
     void fall_back_to_small_packets(Instant now);
 
+    Prng& prng_;
     std::unique_ptr<Parts> parts_;
 };
 

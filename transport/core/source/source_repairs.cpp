@@ -1,6 +1,6 @@
 #include "transport/core/source/source_repairs.h"
 
-#include "transport/core/feedback/reporter.h"
+#include "transport/core/feedback/representatives.h"
 
 namespace stage::core {
 
@@ -10,9 +10,7 @@ SourceRepairs::SourceRepairs(const CoreConfig& config,
                              const Holdings& holdings,
                              BufferPool& pool)
     : server_{limits, config.chunk_bytes, holdings, pool},
-      shared_loss_{limits.feedback,
-                   representatives_of(config, limits.feedback.representatives),
-                   chunks_max} {
+      shared_loss_{limits.feedback, representatives_of(config, limits.feedback), chunks_max} {
 }
 
 void SourceRepairs::on_request(Instant now,

@@ -127,6 +127,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(feedback, silence);
     SAYS(feedback, stall_fraction);
     SAYS(feedback, heartbeat_time);
+    SAYS(feedback, representative_silence);
     SAYS(feedback, votes_blocks_max);
     SAYS(feedback, repeat_window_min);
     SAYS(feedback, repeat_window_max);

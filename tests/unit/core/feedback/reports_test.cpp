@@ -2,31 +2,144 @@
 #include "transport/core/base/timeouts.h"
 #include "transport/core/feedback/report_board.h"
 #include "transport/core/feedback/reporter.h"
+#include "transport/core/feedback/representatives.h"
 #include "transport/core/membership/ready_responder.h"
 #include "transport/core/rate/burst_search.h"
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <set>
+
 using namespace stage;
 using namespace stage::core;
 using namespace stage::core::test;
 
-TEST_CASE(
-    "a limited number of receivers represent, spread evenly, whichever rank is the source") {
-    for (const unsigned members : {2U, 3U, 33U, 34U, 64U, 1000U, 65535U}) {
-        for (const unsigned source : {0U, members / 2U}) {
-            CoreConfig config = config_of(0, members);
-            config.source = rank(source);
-            std::uint32_t count = 0;
-            for (unsigned each = 0; each < members; ++each) {
-                count += is_representative(config, 32, rank(each)) ? 1U : 0U;
-            }
-            CAPTURE(members, source);
-            CHECK(count == representatives_of(config, 32));
-            CHECK(count == std::min(members - 1U, 32U));
-            CHECK_FALSE(is_representative(config, 32, rank(source)));
-        }
+TEST_CASE("in a small group all receivers represent, and none is named") {
+    for (const unsigned members : {2U, 3U, 33U}) {
+        CoreConfig config = config_of(0, members);
+        config.source = rank(members / 2);
+        Prng prng{1};
+        const Representatives drawn{config, {}, prng};
+        CHECK_FALSE(drawn.named());
+        CHECK(drawn.ranks().size() == members - 1);
+        CHECK_FALSE(drawn.has(config.source));
+        CHECK(representatives_of(config, {}) == members - 1);
     }
+}
+
+TEST_CASE("in a large group the source draws them, by no stride") {
+    for (const unsigned members : {34U, 1000U, 65535U}) {
+        CoreConfig config = config_of(0, members);
+        std::set<std::vector<Rank>> sets;
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            Prng prng{seed};
+            const Representatives drawn{config, {}, prng};
+            REQUIRE(drawn.named());
+            CHECK(drawn.named()->version == 1);
+            CHECK(drawn.named()->ranks == drawn.ranks());
+            const std::set<Rank> different{drawn.named()->ranks.begin(),
+                                           drawn.named()->ranks.end()};
+            CHECK(different.size() == 32);
+            CHECK_FALSE(drawn.has(config.source));
+            CHECK(*different.rbegin() < rank(members));
+            sets.insert(drawn.ranks());
+        }
+        CHECK(sets.size() >= (members > 34 ? 20U : 2U));
+    }
+}
+
+TEST_CASE("a silent representative is replaced, and one that cannot represent") {
+    const CoreConfig config = config_of(0, 1000);
+    Prng prng{1};
+    Representatives drawn{config, {}, prng};
+    const auto first = drawn.ranks();
+    const auto anyone = [](Rank) { return true; };
+    CHECK_FALSE(drawn.deadline());
+    drawn.start(kStart);
+    Instant now = kStart;
+    for (int turn = 0; turn < 8; ++turn) {
+        now = *drawn.deadline();
+        for (const Rank each : drawn.ranks()) {
+            if (each != first[3]) {
+                drawn.on_report(now, each);
+            }
+        }
+        CHECK(drawn.poll(now, anyone) == (turn == 5));
+    }
+    CHECK_FALSE(drawn.has(first[3]));
+    CHECK(drawn.ranks().size() == 32);
+    CHECK(drawn.named()->version == 2);
+
+    now = *drawn.deadline();
+    const auto not_fifth = [&](Rank each) { return each != first[5]; };
+    for (const Rank each : drawn.ranks()) {
+        drawn.on_report(now, each);
+    }
+    CHECK(drawn.poll(now, not_fifth));
+    CHECK_FALSE(drawn.has(first[5]));
+
+    // No other is left: the silent ones stay, and those that cannot go.
+    now = *drawn.deadline();
+    const auto left = drawn.ranks();
+    const auto old_ones = [&](Rank each) {
+        return each != left[0] && std::ranges::find(left, each) != left.end();
+    };
+    CHECK(drawn.poll(now, old_ones));
+    CHECK(drawn.ranks().size() == 31);
+    // After a stop of this process all seem silent.
+    const auto before = drawn.ranks();
+    now += seconds{10};
+    static_cast<void>(drawn.poll(now, anyone));
+    CHECK(std::ranges::includes(drawn.ranks(), before));
+}
+
+TEST_CASE("a receiver represents as long as the newest set names it") {
+    Prng prng{1};
+    Reporter reporter{config_of(7, 1000), {}, prng};
+    ChunkMap map{4, 100, 4};
+    HighestReceived frontier;
+    ControlQueue out{1000};
+    reporter.poll(kStart, frontier, map, 0, out);
+    Instant now = kStart;
+    const auto reports = [&](Duration time) {
+        int count = 0;
+        for (const Instant end = now + time; now < end; now += milliseconds{1}) {
+            reporter.poll(now, frontier, map, 0, out);
+            count += static_cast<int>(drained(out).size());
+        }
+        return count;
+    };
+    CHECK(reports(milliseconds{500}) <= 1);
+    reporter.on_named(now, {.version = 2, .ranks = {rank(3), rank(7)}});
+    CHECK(reports(milliseconds{500}) >= 20);
+    reporter.on_named(now, {.version = 1, .ranks = {rank(3)}});  // an older one
+    CHECK(reports(milliseconds{500}) >= 20);
+    reporter.on_named(now, {.version = 3, .ranks = {rank(3)}});
+    CHECK(reports(milliseconds{500}) <= 1);
+}
+
+TEST_CASE("the window follows the representatives that are drawn, from their first report") {
+    ReportBoard board{config_of(0, 100), {}};  // a window of 6 blocks
+    const auto report = [&](unsigned from, std::uint32_t held) {
+        wire::Report body;
+        body.blocks_held = held;
+        board.on_report(kStart, rank(from), body);
+    };
+    CHECK(board.window_below(kStart, 0) > 1'000'000);
+    board.represent(kStart, {rank(1), rank(2), rank(3)});
+    CHECK(board.window_below(kStart, 0) == 6);
+    report(1, 10);
+    report(2, 12);
+    CHECK(board.window_below(kStart, 0) == 16);
+    report(9, 50);
+    report(9, 60);
+    CHECK(board.window_below(kStart, 0) == 16);
+    board.represent(kStart, {rank(2), rank(9), rank(10)});
+    CHECK(board.window_below(kStart, 0) == 18);  // of the one that has reported
+    report(9, 60);
+    report(10, 61);
+    CHECK(board.window_below(kStart, 0) == 66);
 }
 
 TEST_CASE("a representative reports what is newly missing, once") {
@@ -149,6 +262,7 @@ TEST_CASE("READYs of any group come no faster than the source can derive their k
 TEST_CASE("of a slow stream 32 members report no more than it has packets") {
     Prng prng{1};
     Reporter reporter{config_of(1, 65), {}, prng};
+    reporter.on_named(kStart, {.version = 1, .ranks = {rank(1)}});
     ChunkMap map{4, 100, 4};
     HighestReceived frontier;
     ControlQueue out{10'000};
@@ -168,7 +282,6 @@ TEST_CASE("of a slow stream 32 members report no more than it has packets") {
 
 TEST_CASE("a receiver that is no representative reports just often enough not to be missed") {
     CoreConfig config = config_of(2, 1000);
-    REQUIRE_FALSE(is_representative(config, 32, rank(2)));
     Prng prng{1};
     Reporter reporter{config, {}, prng};
     ChunkMap map{4, 100, 4};
