@@ -7,6 +7,13 @@
 #include <algorithm>
 
 namespace stage::core {
+namespace {
+
+/// Answers after a gap that state the whole packet number.
+constexpr std::uint8_t kNumberTold = 3;
+
+}  // namespace
+
 RepairServer::RepairServer(const Limits& limits,
                            std::uint32_t chunk_bytes,
                            const Holdings& holdings,
@@ -271,29 +278,44 @@ bool RepairServer::send_some(
     batch.packets += count;
     pacer.charge(std::uint64_t{count} * packet_bytes_);
     if (!job.to.to_group) {
-        numbers_sent_[job.to.peer.index() % numbers_sent_.size()] = {.peer = job.to.peer,
-                                                                     .number = numbers.last()};
+        sent_to(job.to.peer).number = numbers.last();
     }
     return true;
 }
 
+/// The entry of a peer, which other peers may have used since.
+RepairServer::NumberSent& RepairServer::sent_to(Rank peer) {
+    NumberSent& sent = numbers_sent_[peer.index() % numbers_sent_.size()];
+    if (sent.peer != peer) {
+        sent = {.peer = peer};
+    }
+    return sent;
+}
+
 /// A DATA packet carries 16 bits of its number: before a peer that has received nothing for
-/// long can open one, a control packet must state the whole number. See docs/protocol, 2.3.
+/// long can open one, a control packet must state the whole number. It may be lost, so several
+/// answers begin with one. See docs/protocol, 2.3.
 void RepairServer::send_number(const Job& job,
                                SendBatch& batch,
                                Pacer& pacer,
                                Numbering& numbers) {
-    if (job.to.to_group || numbers.last() < limits_.number_gap_max) {
+    if (job.to.to_group) {
         return;
     }
-    const NumberSent& sent = numbers_sent_[job.to.peer.index() % numbers_sent_.size()];
-    if (sent.peer == job.to.peer && sent.number + limits_.number_gap_max > numbers.last()) {
+    NumberSent& sent = sent_to(job.to.peer);
+    if (numbers.last() < limits_.number_gap_max) {
+        sent.told = kNumberTold;  // It expands any number so far.
+    } else if (sent.number + limits_.number_gap_max <= numbers.last()) {
+        sent.told = 0;
+    }
+    if (sent.told >= kNumberTold) {
         return;
     }
     auto body = holdings_.describe(job.block, 1);
     if (body.empty()) {
         return;
     }
+    ++sent.told;
     Send send;
     send.type = wire::PacketType::describe;
     send.to = job.to;

@@ -67,6 +67,7 @@ class RepairServer {
         Rank peer;
         /// This member's last packet number that the peer received in full.
         std::uint64_t number = 0;
+        std::uint8_t told = 0;  ///< How often it was told the whole number since a gap.
     };
 
     enum class Enqueued : std::uint8_t { waits, absent, no_room };
@@ -91,6 +92,7 @@ class RepairServer {
     void refuse(std::size_t index, bool is_busy, ControlQueue& out);
     [[nodiscard]] bool send_some(
         Instant now, Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
+    [[nodiscard]] NumberSent& sent_to(Rank peer);
     void send_number(const Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
 
     RepairLimits limits_;
