@@ -19,15 +19,19 @@ bool BufferPool::is_clean(BlockIndex block) const {
     return found != entries_.end() && found->second.is_clean;
 }
 
-std::map<BlockIndex, BufferPool::Entry>::iterator BufferPool::evictable() {
-    auto oldest = entries_.end();
-    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-        if (at->second.may_go() &&
-            (oldest == entries_.end() || at->second.touched < oldest->second.touched)) {
-            oldest = at;
-        }
+/// Every change of an entry goes through here, so that the order of eviction follows it.
+template <class Change>
+void BufferPool::change(std::map<BlockIndex, Entry>::iterator at, Change how) {
+    evictable_.erase(at->second.touched);
+    how(at->second);
+    if (at->second.may_go()) {
+        evictable_.emplace(at->second.touched, at->first);
     }
-    return oldest;
+}
+
+void BufferPool::forget(std::map<BlockIndex, Entry>::iterator at) {
+    evictable_.erase(at->second.touched);
+    entries_.erase(at);
 }
 
 bool BufferPool::admit(BlockIndex block, OperationQueue& operations) {
@@ -36,27 +40,27 @@ bool BufferPool::admit(BlockIndex block, OperationQueue& operations) {
         return false;
     }
     if (entries_.size() >= blocks_max_) {
-        const auto oldest = evictable();
-        operations.push_back(release_of(oldest->first));
-        entries_.erase(oldest);
+        const BlockIndex oldest = evictable_.begin()->second;
+        operations.push_back(release_of(oldest));
+        forget(entries_.find(oldest));
     }
     entries_[block].touched = ++touches_;
-    ++busy_;
     return true;
 }
 
 void BufferPool::settle(BlockIndex block) {
     const auto found = entries_.find(block);
     invariant(found != entries_.end(), "only a resident block becomes clean");
-    change(found->second, [](Entry& entry) { entry.is_clean = true; });
-    found->second.touched = ++touches_;
+    change(found, [this](Entry& entry) {
+        entry.is_clean = true;
+        entry.touched = ++touches_;
+    });
 }
 
 void BufferPool::release(BlockIndex block, OperationQueue& operations) {
     const auto found = entries_.find(block);
     if (found != entries_.end()) {
-        busy_ -= found->second.may_go() ? 0U : 1U;
-        entries_.erase(found);
+        forget(found);
         operations.push_back(release_of(block));
     }
 }
@@ -64,20 +68,20 @@ void BufferPool::release(BlockIndex block, OperationQueue& operations) {
 void BufferPool::pin(BlockIndex block) {
     const auto found = entries_.find(block);
     invariant(found != entries_.end(), "only a resident block is pinned");
-    change(found->second, [](Entry& entry) { ++entry.pins; });
+    change(found, [](Entry& entry) { ++entry.pins; });
 }
 
 void BufferPool::unpin(BlockIndex block) {
     const auto found = entries_.find(block);
     if (found != entries_.end() && found->second.pins > 0) {
-        change(found->second, [](Entry& entry) { --entry.pins; });
+        change(found, [](Entry& entry) { --entry.pins; });
     }
 }
 
 void BufferPool::touch(BlockIndex block) {
     const auto found = entries_.find(block);
     if (found != entries_.end()) {
-        found->second.touched = ++touches_;
+        change(found, [this](Entry& entry) { entry.touched = ++touches_; });
     }
 }
 

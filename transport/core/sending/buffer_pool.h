@@ -23,7 +23,9 @@ class BufferPool {
     [[nodiscard]] bool is_clean(BlockIndex block) const;
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
     /// The number of blocks that could be admitted now.
-    [[nodiscard]] std::uint32_t room() const { return blocks_max_ - busy_; }
+    [[nodiscard]] std::uint32_t room() const {
+        return blocks_max_ - static_cast<std::uint32_t>(entries_.size() - evictable_.size());
+    }
     [[nodiscard]] bool has_room() const { return room() > 0; }
 
     /// Gives the block a buffer, in use. If needed a clean block is evicted and its release
@@ -48,17 +50,14 @@ class BufferPool {
         [[nodiscard]] bool may_go() const { return is_clean && pins == 0; }
     };
 
-    [[nodiscard]] std::map<BlockIndex, Entry>::iterator evictable();
     template <class Change>
-    void change(Entry& entry, Change how) {
-        busy_ -= entry.may_go() ? 0U : 1U;
-        how(entry);
-        busy_ += entry.may_go() ? 0U : 1U;
-    }
+    void change(std::map<BlockIndex, Entry>::iterator at, Change how);
+    void forget(std::map<BlockIndex, Entry>::iterator at);
 
     std::uint32_t blocks_max_;
-    std::uint32_t busy_ = 0;  ///< Entries that may not be evicted.
     std::map<BlockIndex, Entry> entries_;
+    /// Those of them that may be evicted, by when they were touched: the oldest first.
+    std::map<std::uint64_t, BlockIndex> evictable_;
     std::uint64_t touches_ = 0;
 };
 

@@ -73,3 +73,20 @@ TEST_CASE("a release is ordered once, for what is resident") {
     CHECK(operations.size() == 1);
     CHECK_FALSE(residence.contains(block(0)));
 }
+
+// A look at all blocks for each one that is admitted took minutes here.
+TEST_CASE("as many blocks as the protocol allows give way one after the other") {
+    constexpr unsigned kBlocks = 65'536;
+    BufferPool residence{kBlocks};
+    OperationQueue operations;
+    for (unsigned i = 0; i < 4 * kBlocks; ++i) {
+        REQUIRE(residence.admit(block(i), operations));
+        residence.settle(block(i));
+        if (i >= kBlocks) {
+            REQUIRE(operations.size() == 1);
+            REQUIRE(operations.front().block == block(i - kBlocks));
+            operations.clear();
+        }
+    }
+    CHECK(residence.room() == kBlocks);
+}
