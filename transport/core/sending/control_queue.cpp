@@ -15,7 +15,6 @@ void ControlQueue::push(wire::PacketType type,
     invariant(body.size() <= wire::kMaxBodyBytes || type == wire::PacketType::offer,
               "a control packet fits the smallest MTU");
     if (queue_.size() >= packets_max_) {
-        ++dropped_;
         return;
     }
     Send send;

@@ -53,12 +53,10 @@ class ControlQueue {
     std::uint64_t drain(SendBatch& batch, Numbering& numbers);
 
     [[nodiscard]] bool is_empty() const { return queue_.empty(); }
-    [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
   private:
     std::size_t packets_max_;
     std::deque<Send> queue_;
-    std::uint64_t dropped_ = 0;
 };
 
 }  // namespace stage::core
