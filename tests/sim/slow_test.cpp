@@ -108,7 +108,7 @@ TEST_CASE("where disks are late now and then, the stream waits for room", "[scen
     const auto repaired = [&plan](std::optional<Duration> stream_wait) {
         plan.stream_wait = stream_wait;
         std::uint64_t all = 0;
-        for (plan.seed = 1; plan.seed <= 5; ++plan.seed) {
+        for (plan.seed = 1; plan.seed <= 10; ++plan.seed) {
             const Ran ran{plan};
             ran.all_released();
             for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
@@ -120,8 +120,8 @@ TEST_CASE("where disks are late now and then, the stream waits for room", "[scen
     const std::uint64_t dropped = repaired(Duration::zero());
     const std::uint64_t waited = repaired(std::nullopt);
     CAPTURE(dropped, waited);
-    CHECK(dropped > plan.chunks() / 4);
-    CHECK(waited < dropped / 3);
+    CHECK(dropped > plan.chunks() / 2);
+    CHECK(waited < dropped / 2);
 }
 
 // One window in which a receiver took nothing, because it waited for room, lowered the rate to

@@ -34,6 +34,9 @@ struct PacerLimits {
 struct RateLimits {
     /// Without a known rate this number of packets leaves at once, to measure the path.
     std::uint32_t train_packets = 64;
+    /// or fewer large ones: more than a shaper passes at once, less than a port's buffer takes,
+    std::uint32_t train_bytes = 160'000;
+    std::uint32_t train_packets_min = 16;  ///< but no fewer than measure it.
     /// How long the source waits for a report on the train.
     Duration train_patience = std::chrono::milliseconds{100};
     /// At a remembered rate, what it sends in this time may leave before the first report.
@@ -59,7 +62,7 @@ struct RepairLimits {
     std::size_t requests_max = 64;            ///< In flight at a member.
     std::uint32_t in_flight_chunks_min = 32;  ///< May be in flight, however short the path is.
     std::uint32_t in_flight_chunks_max = 512;
-    /// Allowance for late wake-ups of the peer.
+    /// The most allowance for late answers: as late as they are, once that is known.
     Duration in_flight_slack = std::chrono::milliseconds{4};
     /// Share of the rate for repairs during the first pass.
     std::uint32_t stream_share_percent = 10;

@@ -38,6 +38,10 @@ PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
       feedback_{limits.feedback},
       representatives_{representatives_of(config, limits.feedback)},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
+      train_packets_{
+          std::clamp(limits.rate.train_bytes / packet_bytes_,
+                     std::min(limits.rate.train_packets_min, limits.rate.train_packets),
+                     limits.rate.train_packets)},
       is_configured_{config.rate_bytes_per_s > 0},
       remembered_{config.rate_remembered_bytes_per_s},
       log_{kSendsRemembered, packet_bytes_},
@@ -112,7 +116,7 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
     train_until_ = now + limits_.train_patience;
     bound_flight(now);
     pacer.set_rate(now, limits_.least_bytes_per_s);
-    pacer.grant(std::uint64_t{limits_.train_packets} * packet_bytes_);
+    pacer.grant(std::uint64_t{train_packets_} * packet_bytes_);
 }
 
 /// At the rate as it is sought now.
@@ -154,7 +158,7 @@ void PaceSearch::bound_flight(Instant now) {
             : 0;
     const bool is_start = search_.state() == RateSearch::State::start;
     below_ = reported_ + std::max(std::min(reported_ - first_, most), least) +
-             limits_.train_packets * 3 / 2 + (is_start ? 0 : packets_in_report());
+             train_packets_ * 3 / 2 + (is_start ? 0 : packets_in_report());
 }
 
 /// When most representatives have reported on the train, the search begins at their rate.
@@ -171,7 +175,7 @@ void PaceSearch::watch_train(Instant now, Pacer& pacer) {
                             RateSearch::From::guess);
     }
     // Did the path hold the train back? If not, it takes more than this.
-    const double bytes = limits_.train_packets * packet_bytes_;
+    const double bytes = train_packets_ * packet_bytes_;
     const bool is_full = sample->sent > 1.5 * sample->delivered;
     const bool is_precise = sample->delivered * kPreciseTime < bytes;
     const bool is_long = sample->delivered * kTrainTimeMin < bytes || bytes > kBucketBytes;

@@ -62,6 +62,7 @@ class PaceSearch {
     FeedbackLimits feedback_;
     std::uint32_t representatives_;
     std::uint32_t packet_bytes_;
+    std::uint32_t train_packets_;
     bool is_configured_;
     std::uint64_t remembered_;
     SendLog log_;

@@ -666,7 +666,9 @@ std::uint32_t Puller::window() const {
     if (alone_) {
         return alone_window();
     }
-    const Duration span = round_trip_.mean() + limits_.in_flight_slack;
+    const Duration slack =
+        std::min(round_trip_.jitter(limits_.in_flight_slack), limits_.in_flight_slack);
+    const Duration span = round_trip_.mean() + slack;
     const std::uint64_t bytes =
         pacer_.rate_bytes_per_s() / 1'000'000 * static_cast<std::uint64_t>(span.count() / 500);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(

@@ -23,6 +23,7 @@ class RttEstimator {
 
     void on_sample(Duration sample) {
         sample = std::max(sample, Duration{1});
+        samples_ = std::min(samples_ + 1U, 2U);
         if (mean_ == Duration::zero()) {
             mean_ = sample;
             deviation_ = sample / 2;
@@ -36,6 +37,11 @@ class RttEstimator {
 
     [[nodiscard]] bool is_known() const { return mean_ != Duration::zero(); }
     [[nodiscard]] Duration mean() const { return is_known() ? mean_ : bounds_.first / 2; }
+
+    /// By how much most samples are later than the mean; `unknown` before the first two.
+    [[nodiscard]] Duration jitter(Duration unknown) const {
+        return samples_ < 2 ? unknown : 4 * deviation_;
+    }
 
     /// The time-out after `failures` in a row: doubled by each, at most 6 times. `margin_min`:
     /// used if it is more than the bounds' margin.
@@ -58,6 +64,7 @@ class RttEstimator {
     Bounds bounds_;
     Duration mean_{};
     Duration deviation_{};
+    std::uint32_t samples_ = 0;  ///< 0, 1, or more.
 };
 
 }  // namespace stage::core

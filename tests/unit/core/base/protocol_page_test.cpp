@@ -65,6 +65,8 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(pacer, credit_age_max);
     SAYS(pacer, stretch_max);
     SAYS(rate, train_packets);
+    SAYS(rate, train_bytes);
+    SAYS(rate, train_packets_min);
     SAYS(rate, train_patience);
     SAYS(rate, flight_remembered);
     SAYS(rate, start_bytes_per_s);

@@ -143,6 +143,43 @@ TEST_CASE("a busy peer is avoided, but brings the request no closer to the sourc
     asker.give(now, rank(3), 0);
 }
 
+TEST_CASE("what is asked for at a time fits the path, and how late its answers are") {
+    const bool is_late = GENERATE(false, true);
+    Asker asker{64, 2000};
+    asker.puller.on_end(kStart);
+    Prng chance{5};
+    struct Answer {
+        Instant at;
+        Rank from;
+        std::set<std::uint32_t> chunks;
+    };
+    std::vector<Answer> answers;
+    std::size_t under_way = 0;
+    std::size_t most = 0;
+    for (Duration after{}; after < milliseconds{80}; after += microseconds{50}) {
+        const Instant now = kStart + after;
+        for (std::size_t i = answers.size(); i-- > 0;) {
+            if (answers[i].at > now) {
+                continue;
+            }
+            for (const std::uint32_t chunk : answers[i].chunks) {
+                // (It is not kept, so that there is always something to ask for.)
+                asker.puller.on_arrival(now, answers[i].from, *asker.open, chunk);
+                --under_way;
+            }
+            answers.erase(answers.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        for (const auto& [peer, request] : asker.look(now, kAll)) {
+            const Duration late = is_late ? microseconds{chance.below(4000)} : Duration{};
+            answers.push_back({now + microseconds{200} + late, peer, chunks_of(request)});
+            under_way += answers.back().chunks.size();
+        }
+        most = after > milliseconds{40} ? std::max(most, under_way) : most;
+    }
+    CAPTURE(most);
+    CHECK((is_late ? most > 200 : most < 120));
+}
+
 TEST_CASE("another's LACKING, or one with another id, changes nothing") {
     Asker asker{5, 1};
     const auto requests = asker.look(kStart, kAll);
