@@ -168,7 +168,7 @@ bool SinkIo::restore(const core::Operation& operation, Bytes buffer) {
 
 Performed SinkIo::store(const core::Operation& operation, MutableBytes buffer) {
     MutableBytes bytes = buffer.first(operation.descriptor.length);
-    Stored stored{.descriptor = operation.descriptor};
+    Digest128 sent{};                            // Of a compressed block.
     Digest128 leaf = operation.descriptor.leaf;  // it was verified
     if (operation.descriptor.encoding == wire::Encoding::hole) {
         // Nothing came of it, and a buffer keeps what its last block left there.
@@ -176,7 +176,7 @@ Performed SinkIo::store(const core::Operation& operation, MutableBytes buffer) {
         leaf = xxh3_128(bytes);
     }
     if (operation.descriptor.encoding == wire::Encoding::zstd) {
-        stored.sent = xxh3_128(buffer.first(operation.descriptor.wire_length));
+        sent = xxh3_128(buffer.first(operation.descriptor.wire_length));
         const bool is_here = !whole_.empty() && whole_of_ == operation.block;
         if (!is_here && !restore(operation, buffer)) {
             return {.completion = checked(operation, false)};
@@ -191,37 +191,38 @@ Performed SinkIo::store(const core::Operation& operation, MutableBytes buffer) {
         return {.completion = completion_of(operation), .again = true};
     }
     if (*placing == Placing::placed) {
-        const std::size_t index = operation.block.index();
-        stored_.resize(std::max(stored_.size(), index + 1));
-        stored_[index] = stored;
+        stored_.add(operation.block, operation.descriptor, sent);
     }
     return {.completion = completion_of(operation)};
 }
 
 /// Back from disk, to repair a peer. Whatever goes wrong only means "I don't have it".
 core::Completion SinkIo::load(const core::Operation& operation, MutableBytes buffer) {
-    const std::size_t index = operation.block.index();
-    if (index >= stored_.size() || stored_[index].descriptor.length == 0) {
+    auto stored = stored_.find(operation.block);
+    if (!stored) {
         return checked(operation, false);
     }
-    auto completion = checked(operation, load_into(operation, buffer));
-    completion.descriptor = stored_[index].descriptor;
+    auto completion = checked(operation, load_into(operation, *stored, buffer));
+    completion.descriptor = *stored;
     return completion;
 }
 
-bool SinkIo::load_into(const core::Operation& operation, MutableBytes buffer) {
-    const Stored& stored = stored_[operation.block.index()];
-    const wire::Descriptor& as = stored.descriptor;
+/// Completes the descriptor `as` with the digest of what was read.
+bool SinkIo::load_into(const core::Operation& operation,
+                       wire::Descriptor& as,
+                       MutableBytes buffer) {
     const MutableBytes room = buffer.first(as.length);
-    if (!sink_.read_back(operation.block, 0, room).ok() || xxh3_128(room) != as.leaf) {
+    if (!sink_.read_back(operation.block, 0, room).ok()) {
         return false;
     }
+    as.leaf = xxh3_128(room);
     if (as.encoding != wire::Encoding::zstd) {
-        return true;
+        return stored_.matches(operation.block, as.leaf, {});
     }
     // Another zstd than the source's may produce other bytes: then this member lacks the block.
     const Bytes shorter = codec_.shorten(room);
-    if (shorter.size() != as.wire_length || xxh3_128(shorter) != stored.sent) {
+    if (shorter.size() != as.wire_length ||
+        !stored_.matches(operation.block, as.leaf, xxh3_128(shorter))) {
         return false;
     }
     std::ranges::copy(shorter, buffer.begin());

@@ -13,6 +13,7 @@
 #include "transport/run/object/compression_policy.h"
 #include "transport/run/object/sink.h"
 #include "transport/run/object/source.h"
+#include "transport/run/object/stored_blocks.h"
 
 #include <optional>
 #include <vector>
@@ -92,16 +93,12 @@ class SinkIo final : public ObjectIo {
     core::Completion load(const core::Operation& operation, MutableBytes buffer);
 
     [[nodiscard]] bool restore(const core::Operation& operation, Bytes buffer);
-    [[nodiscard]] bool load_into(const core::Operation& operation, MutableBytes buffer);
-
-    struct Stored {
-        wire::Descriptor descriptor;
-        /// Digest of the transferred bytes, if these are not the block itself.
-        Digest128 sent{};
-    };
+    [[nodiscard]] bool load_into(const core::Operation& operation,
+                                 wire::Descriptor& as,
+                                 MutableBytes buffer);
 
     BlockSink& sink_;
-    std::vector<Stored> stored_;  ///< By block, for read_back().
+    StoredBlocks stored_;  ///< For read_back().
     BlockCodec codec_;
     std::vector<std::byte> whole_;  ///< The block that was decompressed last.
     BlockIndex whole_of_;           ///< Valid while whole_ has bytes.
