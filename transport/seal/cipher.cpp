@@ -33,14 +33,18 @@ std::size_t tag_bytes(Protection protection) {
 }
 
 PacketCipher::PacketCipher(Protection protection, const PacketKey& key, Direction direction)
-    : protection_{protection}, key_{key} {
-    if (protection_ == Protection::none) {
+    : protection_{protection}, direction_{direction}, key_{key} {
+    expand();
+}
+
+void PacketCipher::expand() {
+    if (protection_ == Protection::none || gcm_) {
         return;
     }
     const bool encrypts = protection_ == Protection::encrypt;
     gcm_ = ipsec_gcm(key_, encrypts);
     if (!gcm_) {
-        gcm_ = openssl_gcm(key_, direction, encrypts);
+        gcm_ = openssl_gcm(key_, direction_, encrypts);
     }
 }
 
@@ -54,6 +58,7 @@ void PacketCipher::seal(
     }
     invariant(protection_ == Protection::auth || out.size() == body.size(),
               "a sealed body is as long as the plain one");
+    expand();
     gcm_->seal(nonce(key_, packet_number), header, body, out, tag);
 }
 
@@ -67,6 +72,7 @@ bool PacketCipher::open(
     }
     invariant(protection_ == Protection::auth || out.size() == body.size(),
               "an opened body keeps its length");
+    expand();
     return gcm_->open(nonce(key_, packet_number), header, body, out, tag);
 }
 

@@ -39,10 +39,18 @@ class PacketCipher {
     [[nodiscard]] bool open(
         std::uint64_t packet_number, Bytes header, Bytes body, MutableBytes out, Bytes tag);
 
+    /// The key is expanded, which takes a kilobyte. A cipher that rests expands it again for
+    /// its next packet.
+    [[nodiscard]] bool is_expanded() const { return gcm_ != nullptr; }
+    void rest() { gcm_.reset(); }
+
   private:
+    void expand();
+
     Protection protection_;
+    Direction direction_;
     PacketKey key_;
-    std::unique_ptr<PacketGcm> gcm_;  ///< Null under none.
+    std::unique_ptr<PacketGcm> gcm_;  ///< Null under none, and while it rests.
 };
 
 }  // namespace stage::seal

@@ -70,6 +70,14 @@ class SenderOpening {
         epoch_ = epoch;
     }
 
+    [[nodiscard]] bool is_expanded() const { return cipher_ && cipher_->is_expanded(); }
+    /// Frees the expanded key until the next packet.
+    void rest() {
+        if (cipher_) {
+            cipher_->rest();
+        }
+    }
+
     /// True, with the body in `out`, if the tag of a screened packet is right. `key_of(epoch)`
     /// derives the sender's key.
     template <class KeyOf>

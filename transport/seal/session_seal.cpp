@@ -61,7 +61,9 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
         ++counters_.unknown_rank;
         return std::nullopt;
     }
-    SenderOpening& sender = heard_from(header->rank).opening;
+    Sender& heard = heard_from(header->rank);
+    SenderOpening& sender = heard.opening;
+    const bool was_expanded = sender.is_expanded();
     if (header->is_data()) {
         header->packet_number = wire::expand(
             sender.largest(), static_cast<std::uint16_t>(header->packet_number & 0xffffU));
@@ -77,12 +79,32 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
     const auto derived = [this, rank = header->rank](std::uint32_t epoch) {
         return key_of(rank, epoch);
     };
-    if (!sender.open(keys_.protection, *header, packet, body, derived)) {
+    const bool is_genuine = sender.open(keys_.protection, *header, packet, body, derived);
+    if (!was_expanded && sender.is_expanded()) {
+        rest_oldest(header->rank);
+    }
+    if (!is_genuine) {
         ++counters_.forged;
         return std::nullopt;
     }
+    heard.was_heard = true;
     return admit(*header) ? std::optional{Opened{.header = *header, .body = body}}
                           : std::nullopt;
+}
+
+/// One that was heard since its last turn has another one.
+void SessionSeal::rest_oldest(Rank added) {
+    expanded_.push_back(added);
+    while (expanded_.size() > kExpandedMax) {
+        const Rank rank = expanded_.front();
+        expanded_.pop_front();
+        Sender& sender = senders_[rank];
+        if (std::exchange(sender.was_heard, false)) {
+            expanded_.push_back(rank);
+        } else {
+            sender.opening.rest();
+        }
+    }
 }
 
 /// Nearly always the same as last time.

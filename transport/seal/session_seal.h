@@ -1,8 +1,9 @@
 // Seals what a member sends and opens what it receives.
 //
 // There is one SessionSeal for each member and session. It holds the member's own cipher and,
-// for every sender that was ever heard, a cipher, the largest packet number and a replay
-// window. They are made when first needed, from the table of incarnations of the wire-up. A
+// for every sender that was ever heard, a key, the largest packet number and a replay window.
+// They are made when first needed, from the table of incarnations of the wire-up. An expanded
+// key takes a kilobyte, so that of many senders only those heard lately have one. A
 // packet that does not open changes nothing and is counted by its reason.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "transport/seal/sender_opening.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -60,6 +62,10 @@ class SessionSeal {
     /// What opens the packets of `source` on one flow.
     [[nodiscard]] FlowSeal flow(Rank source, Flow flow) const;
 
+    /// Senders whose keys are expanded, the prepared one aside.
+    static constexpr std::size_t kExpandedMax = 1024;
+    [[nodiscard]] std::size_t expanded() const { return expanded_.size(); }
+
     [[nodiscard]] std::size_t tag_bytes() const { return seal::tag_bytes(keys_.protection); }
     [[nodiscard]] Protection protection() const { return keys_.protection; }
     [[nodiscard]] std::uint8_t version() const { return keys_.version; }
@@ -70,9 +76,11 @@ class SessionSeal {
     struct Sender {
         ReplayWindow control;
         SenderOpening opening;
+        bool was_heard = false;  ///< Since its turn in `expanded_`.
     };
 
     [[nodiscard]] Sender& heard_from(Rank rank);
+    void rest_oldest(Rank added);
     [[nodiscard]] PacketKey key_of(Rank rank, std::uint32_t epoch) const;
 
     SessionKeys keys_;
@@ -80,6 +88,7 @@ class SessionSeal {
     std::uint32_t own_epoch_ = 0;
     std::optional<PacketCipher> own_cipher_;
     std::map<Rank, Sender> senders_;  ///< Entries are never removed.
+    std::deque<Rank> expanded_;       ///< In turn to rest.
     Sender* last_ = nullptr;          ///< The entry found last, and its rank.
     Rank last_rank_;
     SealCounters counters_;

@@ -162,6 +162,33 @@ TEST_CASE("a packet of another version than the group's is malformed") {
     CHECK(receiver.counters().malformed == 1);
 }
 
+// Each takes a kilobyte, and there may be 65,535 of them.
+TEST_CASE("of many senders only those heard lately have expanded keys, and all are opened") {
+    constexpr std::uint16_t kMembers = 2500;
+    const auto protection = GENERATE(Protection::auth, Protection::encrypt);
+    SessionKeys keys = keys_of(0, protection);
+    keys.members.resize(kMembers, keys.members[1]);
+    SessionSeal receiver{keys};
+    receiver.prepare(Rank{1});
+    std::vector<std::byte> first;
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+        for (std::uint16_t rank = 1; rank < kMembers; ++rank) {
+            SessionKeys own = keys;
+            own.own = Rank{rank};
+            SessionSeal sender{own};
+            auto packet = packet_of(sender, header_of(PacketType::ready, rank, number), kReady);
+            if (rank == 2 && number == 1) {
+                first = packet;
+            }
+            REQUIRE(receiver.open(packet));
+        }
+        CHECK(receiver.expanded() <= SessionSeal::kExpandedMax);
+    }
+    CHECK_FALSE(receiver.open(first));  // A replay is noticed, however long ago it was heard.
+    CHECK(receiver.counters().replayed == 1);
+    CHECK(receiver.counters().refused() == 1);
+}
+
 TEST_CASE("every truncation is refused") {
     SessionSeal sender{keys_of(7, Protection::encrypt)};
     SessionSeal receiver{keys_of(1, Protection::encrypt)};
