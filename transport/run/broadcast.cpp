@@ -5,6 +5,8 @@
 #include "transport/core/receiver/receiver.h"
 #include "transport/core/source/sender.h"
 #include "transport/run/any_core.h"
+#include "transport/run/loop.h"
+#include "transport/run/object/disk_queue.h"
 #include "transport/run/object/object_io.h"
 #include "transport/run/object/own_memory.h"
 
@@ -107,15 +109,15 @@ class Member {
         const auto start = std::chrono::steady_clock::now().time_since_epoch();
         {
             DiskQueue disk{object, kDeferredBlocksMax};
-            Session session{{.core = core,
-                             .driver = driver_,
-                             .seal = seal_,
-                             .blocks = blocks_,
-                             .disk = disk,
-                             .outbox = outbox_,
-                             .watcher = watcher,
-                             .flows = flows_ ? &*flows_ : nullptr}};
-            session.run();
+            SessionLoop loop{{.core = core,
+                              .driver = driver_,
+                              .seal = seal_,
+                              .blocks = blocks_,
+                              .disk = disk,
+                              .outbox = outbox_,
+                              .watcher = watcher,
+                              .flows = flows_ ? &*flows_ : nullptr}};
+            loop.run();
         }
         BroadcastReport report;
         report.outcome = core.outcome();

@@ -2,9 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/run/object/erasure.h"
-#include "transport/run/stamp_clock.h"
-
-#include <sys/prctl.h>
+#include "transport/run/object/object_io.h"
 
 #include <algorithm>
 #include <chrono>
@@ -28,49 +26,18 @@ constexpr std::size_t kTogether = 64;
 /// Calls in a turn: with one flow they bring at most as many packets as one call.
 constexpr int kFlowRoundsMax = 16;
 
-timespec to_timespec(Duration duration) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
-    return {.tv_sec = seconds.count(), .tv_nsec = (duration - seconds).count()};
-}
-
 }  // namespace
 
 Session::Session(SessionParts parts)
     : parts_{parts}, room_{[this](const wire::Header& header, std::size_t bytes) {
           return room_for(header, bytes);
       }} {
-    // Pacing rests on short sleeps; the default slack of 50 us is most of one at 10 Gbit/s.
-    static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL));
 }
 
-void Session::run() {
-    Instant now = read_clock();
-    while (true) {
-        turn(now);
-        if (is_over(now)) {
-            break;
-        }
-        wait(now);
-        now = read_clock();
-    }
-    // The disk thread may still hold a block's buffer: its results matter no more, its end
-    // does.
-    parts_.watcher.on_progress(parts_.core.outcome());
-}
-
-/// A driver that takes nothing any more does not keep the session from its end.
-bool Session::is_over(Instant now) {
-    const core::Phase phase = parts_.core.outcome().phase;
-    const bool ended = phase == core::Phase::released || phase == core::Phase::failed;
-    if (!ended || parts_.core.deadline()) {
-        return false;
-    }
-    ended_at_ = ended_at_.value_or(now);
-    return parts_.outbox.is_empty() || given_up_ || now - *ended_at_ >= kLastSendsMax;
-}
-
-void Session::turn(Instant now) {
-    receive(now);
+Waits Session::turn(Instant now, Readable found) {
+    found.stream =
+        stream_ == StreamWait::gathers || (stream_ == StreamWait::wakes && found.stream);
+    receive(now, found);
     hear_disk(now);
     if (const auto deadline = parts_.core.deadline(); deadline && *deadline <= now) {
         parts_.core.on_time(now);
@@ -78,6 +45,21 @@ void Session::turn(Instant now) {
     operate(now);
     send(now);
     tell(now);
+    is_over_ = has_ended(now);
+    const Waits waits = this->waits(now);
+    stream_ = waits.stream;
+    return waits;
+}
+
+/// A driver that takes nothing any more does not keep the session from its end.
+bool Session::has_ended(Instant now) {
+    const core::Phase phase = parts_.core.outcome().phase;
+    const bool ended = phase == core::Phase::released || phase == core::Phase::failed;
+    if (!ended || parts_.core.deadline()) {
+        return false;
+    }
+    ended_at_ = ended_at_.value_or(now);
+    return parts_.outbox.is_empty() || given_up_ || now - *ended_at_ >= kLastSendsMax;
 }
 
 void Session::hear_disk(Instant now) {
@@ -93,18 +75,18 @@ void Session::hear_disk(Instant now) {
     }
 }
 
-void Session::receive(Instant now) {
+void Session::receive(Instant now, Readable readable) {
     packets_.clear();
-    if (auto received = parts_.driver.receive(packets_, readable_); !received) {
+    if (auto received = parts_.driver.receive(packets_, readable); !received) {
         give_up(now, received.error());
         return;
     }
-    if (readable_.stream) {
+    if (readable.stream) {
         moderation_.on_heard(now,
                              static_cast<std::size_t>(
                                  std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
     }
-    shift_ = packets_.empty() && parts_.flows == nullptr ? Duration{} : wall_clock_shift();
+    shift_ = packets_.empty() && parts_.flows == nullptr ? Duration{} : parts_.stamp_shift();
     for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
         const std::size_t count = std::min(kTogether, packets_.size() - at);
         hear(now, std::span{packets_}.subspan(at, count));
@@ -354,46 +336,21 @@ Duration Session::patience(Instant now) const {
                                                               : Duration::zero();
 }
 
-void Session::wait(Instant now) {
-    waits_.clear();
-    const bool waits = stream_waits(now);
-    const Duration stays = patience(now);
-    const int stream = parts_.driver.stream_descriptor();
-    for (const int socket : parts_.driver.descriptors()) {
-        const bool may_wait =
-            socket == stream && stays > Duration::zero();  // -1: ppoll() passes over it
-        waits_.push_back({.fd = may_wait ? -1 : socket, .events = POLLIN, .revents = 0});
-    }
-    const std::size_t sockets = waits_.size();
-    if (blocked_) {
-        waits_.push_back(
-            {.fd = parts_.driver.refusing_descriptor(), .events = POLLOUT, .revents = 0});
-    }
-    if (parts_.flows != nullptr) {
-        waits_.push_back(
-            {.fd = waits ? -1 : parts_.flows->event_fd(), .events = POLLIN, .revents = 0});
-    }
-    waits_.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
-    waits_.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
-    Duration left = stays > Duration::zero() ? stays : kWaitMax;
+Waits Session::waits(Instant now) const {
+    const bool stays = stream_waits(now);
+    const Duration gathers = patience(now);
+    Duration left = gathers > Duration::zero() ? gathers : kWaitMax;
     if (const auto deadline = parts_.core.deadline()) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
     left = blocked_ ? std::max(left, kRefusedWait) : left;
-    if (parts_.flows != nullptr && !waits) {
+    if (parts_.flows != nullptr && !stays) {
         left = std::min(left, parts_.flows->patience().value_or(left));
     }
-    const timespec timeout = to_timespec(left);
-    const int ready = ::ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
-    // Interrupted, or whatever woke the loop: what has gathered is taken in.
-    readable_ = {.peers = ready < 0,
-                 .stream = !waits && (ready < 0 || stays > Duration::zero())};
-    for (const pollfd& one : std::span{waits_}.first(sockets)) {
-        (one.fd == stream ? readable_.stream : readable_.peers) |= one.revents != 0;
-    }
-    if (ready > 0 && (waits_.back().revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
-        hear_watcher(read_clock());
-    }
+    const StreamWait stream = stays                        ? StreamWait::stays
+                              : gathers > Duration::zero() ? StreamWait::gathers
+                                                           : StreamWait::wakes;
+    return {.until = now + left, .stream = stream, .for_room = blocked_};
 }
 
 void Session::hear_watcher(Instant now) {

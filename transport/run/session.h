@@ -1,8 +1,9 @@
-// Runs the loop of a session.
+// Takes the turns of a member's part in a broadcast.
 //
-// One loop on one thread, the only reader of the clock. It waits for the sockets, the disk
-// queue, the watcher and the core's deadline, passes events to the core, and does what the core
+// A turn passes what has arrived, completed or become due to the core, and does what the core
 // wants. It decides nothing: what to send, request, repeat or give up is decided by the core.
+// It never blocks and reads no clock: loop.h waits between two turns by ppoll(), the simulator
+// by its events.
 #pragma once
 
 #include "transport/base/log.h"
@@ -10,10 +11,9 @@
 #include "transport/run/flows.h"
 #include "transport/run/moderation.h"
 #include "transport/run/object/block_store.h"
-#include "transport/run/object/disk_queue.h"
+#include "transport/run/object/disk.h"
 #include "transport/run/outbox.h"
-
-#include <poll.h>
+#include "transport/run/stamp_clock.h"
 
 #include <set>
 #include <span>
@@ -44,10 +44,27 @@ struct SessionParts {
     Driver& driver;
     seal::SessionSeal& seal;
     BlockStore& blocks;
-    DiskQueue& disk;
+    Disk& disk;
     Outbox& outbox;
     Watcher& watcher;
     Flows* flows = nullptr;  ///< Set if threads of their own receive multicast packets.
+    /// What converts a packet's stamp to the loop's clock. Asked after packets were received.
+    Duration (*stamp_shift)() = wall_clock_shift;
+};
+
+/// How the stream's packets are treated while a session waits.
+enum class StreamWait : std::uint8_t {
+    wakes,    ///< A packet ends the wait.
+    gathers,  ///< Packets gather in the socket until something else ends the wait.
+    stays,    ///< The same, and the next turn does not read them: the core has no room.
+};
+
+/// What a session waits for after a turn, beside the descriptors of its disk and its watcher
+/// and the packets of peers.
+struct Waits {
+    Instant until{};  ///< Then the next turn is due, whatever happened.
+    StreamWait stream = StreamWait::wakes;
+    bool for_room = false;  ///< The driver refused a train; wait until it takes it.
 };
 
 class Session {
@@ -58,12 +75,15 @@ class Session {
     Session& operator=(const Session&) = delete;
     ~Session() = default;
 
-    /// Runs until the core is over. A failure is in the core's outcome.
-    void run();
+    /// Takes a turn. `found`: the driver's descriptors that were found readable.
+    [[nodiscard]] Waits turn(Instant now, Readable found);
+    /// True once no further turn is needed. A failure is in the core's outcome.
+    [[nodiscard]] bool is_over() const { return is_over_; }
+    /// The watcher's descriptor was found readable.
+    void hear_watcher(Instant now);
 
   private:
-    void turn(Instant now);
-    void receive(Instant now);
+    void receive(Instant now, Readable readable);
     void hear(Instant now, std::span<const ReceivedPacket> packets);
     void hear_flows(Instant now);
     void hear_flow_packets(Instant now);
@@ -85,25 +105,24 @@ class Session {
     void stay(BlockIndex block);
     void release_left();
     void tell(Instant now);
-    void wait(Instant now);
-    void hear_watcher(Instant now);
+    [[nodiscard]] Waits waits(Instant now) const;
     [[nodiscard]] bool stream_waits(Instant now) const;
     [[nodiscard]] Duration patience(Instant now) const;
     void give_up(Instant now, const Error& why);
-    [[nodiscard]] bool is_over(Instant now);
+    [[nodiscard]] bool has_ended(Instant now);
 
     SessionParts parts_;
     seal::PayloadRoom room_;
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
+    bool is_over_ = false;
     std::optional<Instant> ended_at_;  ///< The core has nothing to do any more since.
     bool all_listen_ = false;          ///< And the core has been informed.
     core::Phase reported_phase_ = core::Phase::wiring;
     Instant reported_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
     Moderation moderation_;
-    Readable readable_;
-    std::vector<pollfd> waits_;
+    StreamWait stream_ = StreamWait::wakes;  ///< During the last wait.
     std::vector<ReceivedPacket> packets_;
     std::vector<FlowPacket> flow_packets_;
     std::vector<core::Datagram> datagrams_;

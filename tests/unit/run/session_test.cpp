@@ -1,7 +1,7 @@
-#include "transport/run/session.h"
-
 #include "transport/os/unique_fd.h"
 #include "transport/run/broadcast.h"
+#include "transport/run/loop.h"
+#include "transport/run/object/disk_queue.h"
 
 #include <catch2/catch.hpp>
 
@@ -136,14 +136,14 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
     DiskQueue disk{object, 1};
     Outbox outbox{driver, seal, blocks, core::CoreConfig{}, 1};
     SilentWatcher watcher;
-    Session session{{.core = core,
-                     .driver = driver,
-                     .seal = seal,
-                     .blocks = blocks,
-                     .disk = disk,
-                     .outbox = outbox,
-                     .watcher = watcher}};
-    session.run();
+    SessionLoop loop{{.core = core,
+                      .driver = driver,
+                      .seal = seal,
+                      .blocks = blocks,
+                      .disk = disk,
+                      .outbox = outbox,
+                      .watcher = watcher}};
+    loop.run();
     REQUIRE(driver.reads.size() >= kEndAt);
     for (std::size_t read = 1; read < driver.reads.size(); ++read) {  // (The first looks.)
         CAPTURE(read);

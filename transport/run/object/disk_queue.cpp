@@ -9,8 +9,7 @@
 namespace stage {
 
 DiskQueue::DiskQueue(ObjectIo& object, std::size_t deferred_max)
-    : object_{object},
-      deferred_max_{deferred_max},
+    : work_{object, deferred_max, [this](core::Completion done) { complete(std::move(done)); }},
       event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       thread_{[this](const std::stop_token& stop) { work(stop); }} {
     invariant(static_cast<bool>(event_), "the kernel gives an eventfd");
@@ -45,7 +44,7 @@ std::vector<core::Completion> DiskQueue::take() {
 
 void DiskQueue::work(const std::stop_token& stop) {
     while (true) {
-        Job job;
+        DiskJob job;
         {
             std::unique_lock lock{mutex_};
             if (!wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) ||
@@ -55,36 +54,7 @@ void DiskQueue::work(const std::stop_token& stop) {
             job = std::move(jobs_.front());
             jobs_.pop_front();
         }
-        perform(job);
-    }
-}
-
-void DiskQueue::perform(const Job& job) {
-    Performed performed = object_.perform(job.operation, job.buffer);
-    if (performed.again && deferred_.size() < deferred_max_) {
-        deferred_.push_back(job);
-        return;
-    }
-    if (performed.again) {
-        performed.completion.verdict = core::Verdict::bad_digest;
-    }
-    const bool placed = job.operation.kind == core::OperationKind::store && !performed.again;
-    complete(std::move(performed.completion));
-    if (placed && !deferred_.empty()) {
-        retry_deferred();
-    }
-}
-
-void DiskQueue::retry_deferred() {
-    std::deque<Job> waiting;
-    waiting.swap(deferred_);
-    for (const Job& job : waiting) {
-        Performed performed = object_.perform(job.operation, job.buffer);
-        if (performed.again) {
-            deferred_.push_back(job);
-        } else {
-            complete(std::move(performed.completion));
-        }
+        work_.perform(job);
     }
 }
 

@@ -1,0 +1,40 @@
+#include "transport/run/object/disk_work.h"
+
+#include <utility>
+
+namespace stage {
+
+DiskWork::DiskWork(ObjectIo& object, std::size_t deferred_max, Complete complete)
+    : object_{object}, deferred_max_{deferred_max}, complete_{std::move(complete)} {
+}
+
+void DiskWork::perform(const DiskJob& job) {
+    Performed performed = object_.perform(job.operation, job.buffer);
+    if (performed.again && deferred_.size() < deferred_max_) {
+        deferred_.push_back(job);
+        return;
+    }
+    if (performed.again) {
+        performed.completion.verdict = core::Verdict::bad_digest;
+    }
+    const bool placed = job.operation.kind == core::OperationKind::store && !performed.again;
+    complete_(std::move(performed.completion));
+    if (placed && !deferred_.empty()) {
+        retry_deferred();
+    }
+}
+
+void DiskWork::retry_deferred() {
+    std::deque<DiskJob> waiting;
+    waiting.swap(deferred_);
+    for (const DiskJob& job : waiting) {
+        Performed performed = object_.perform(job.operation, job.buffer);
+        if (performed.again) {
+            deferred_.push_back(job);
+        } else {
+            complete_(std::move(performed.completion));
+        }
+    }
+}
+
+}  // namespace stage
