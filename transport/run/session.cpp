@@ -2,7 +2,6 @@
 
 #include "transport/base/invariant.h"
 #include "transport/run/object/erasure.h"
-#include "transport/run/object/object_io.h"
 
 #include <algorithm>
 #include <chrono>
@@ -228,8 +227,7 @@ void Session::perform(Instant now, const core::Operation& operation) {
         case core::OperationKind::join_group:
             return hear_group(now, true);
         case core::OperationKind::finish:
-            parts_.disk.submit(operation, {});
-            return;
+            return submit(operation, {});
         case core::OperationKind::load:
         case core::OperationKind::verify:
         case core::OperationKind::store:
@@ -247,11 +245,12 @@ void Session::hear_group(Instant now, bool hears) {
 
 void Session::use_disk(const core::Operation& operation) {
     stay(operation.block);
-    const MutableBytes buffer = parts_.blocks.acquire(operation.block);
-    if (auto done = verify_at_once(operation, buffer)) {
+    submit(operation, parts_.blocks.acquire(operation.block));
+}
+
+void Session::submit(const core::Operation& operation, MutableBytes buffer) {
+    if (auto done = parts_.disk.submit(operation, buffer)) {
         done_at_once_.push_back(*std::move(done));
-    } else {
-        parts_.disk.submit(operation, buffer);
     }
 }
 

@@ -100,6 +100,7 @@ class Session {
     void hear_group(Instant now, bool hears);
     void place(const core::Operation& operation);
     void use_disk(const core::Operation& operation);
+    void submit(const core::Operation& operation, MutableBytes buffer);
     void send(Instant now);
     void release(BlockIndex block);
     void stay(BlockIndex block);

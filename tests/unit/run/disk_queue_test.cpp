@@ -53,7 +53,7 @@ TEST_CASE("blocks that came before the manifest are stored once it is there") {
     ManifestFirst object;
     DiskQueue queue{object, 4};
     for (const std::uint32_t block : {3U, 2U, 0U, 1U}) {
-        queue.submit(operation_of(core::OperationKind::store, block), {});
+        static_cast<void>(queue.submit(operation_of(core::OperationKind::store, block), {}));
     }
     const auto verdicts = collect(queue, 4);
     CHECK(std::ranges::all_of(
@@ -65,12 +65,12 @@ TEST_CASE("more deferred blocks than the bound are given back to be fetched agai
     ManifestFirst object;
     DiskQueue queue{object, 2};
     for (const std::uint32_t block : {5U, 6U, 7U}) {
-        queue.submit(operation_of(core::OperationKind::store, block), {});
+        static_cast<void>(queue.submit(operation_of(core::OperationKind::store, block), {}));
     }
     const auto refused = collect(queue, 1);
     CHECK(refused == std::map<std::uint32_t, core::Verdict>{{7U, core::Verdict::bad_digest}});
     CHECK(queue.under_way() == 2);
-    queue.submit(operation_of(core::OperationKind::store, 0), {});
+    static_cast<void>(queue.submit(operation_of(core::OperationKind::store, 0), {}));
     const auto rest = collect(queue, 3);
     CHECK(rest.size() == 3);
     CHECK(rest.at(5) == core::Verdict::good);
@@ -80,7 +80,7 @@ TEST_CASE("a queue with work left ends without waiting for it to be asked for") 
     ManifestFirst object;
     DiskQueue queue{object, 8};
     for (std::uint32_t block = 1; block < 8; ++block) {
-        queue.submit(operation_of(core::OperationKind::store, block), {});
+        static_cast<void>(queue.submit(operation_of(core::OperationKind::store, block), {}));
     }
     CHECK(queue.under_way() == 7);
 }

@@ -7,14 +7,15 @@
 
 namespace stage {
 
-BlockStore::BlockStore(std::uint32_t blocks) : blocks_max_{blocks} {
+BlockStore::BlockStore(std::uint32_t blocks, std::size_t block_bytes)
+    : blocks_max_{blocks}, block_bytes_{block_bytes} {
     slots_.reserve(blocks);
 }
 
 MutableBytes BlockStore::acquire(BlockIndex block) {
     Slot& taken = slot(block);
     taken.is_shared = true;
-    return {taken.buffer.get(), kBlockBytes};
+    return {taken.buffer.get(), block_bytes_};
 }
 
 /// Its slot, or null. Most packets are of the same block as the one before.
@@ -35,7 +36,7 @@ BlockStore::Slot& BlockStore::slot(BlockIndex block) {
     invariant(slots_.size() < blocks_max_, "a core keeps to its resident blocks");
     Buffer buffer;
     if (free_.empty()) {
-        buffer = std::make_unique_for_overwrite<std::byte[]>(kBlockBytes);
+        buffer = std::make_unique_for_overwrite<std::byte[]>(block_bytes_);
     } else {
         buffer = std::move(free_.back());
         free_.pop_back();
@@ -56,12 +57,13 @@ std::uint32_t BlockStore::extent(BlockIndex block) const {
 
 void BlockStore::set_extent(BlockIndex block, std::uint32_t bytes) {
     const auto found = slots_.find(block.value());
-    invariant(found != slots_.end() && bytes <= kBlockBytes, "an extent is a resident block's");
+    invariant(found != slots_.end() && bytes <= block_bytes_,
+              "an extent is a resident block's");
     found->second.extent = std::max(found->second.extent, bytes);
 }
 
 bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
-    if (chunk.empty() || offset + chunk.size() > kBlockBytes) {
+    if (chunk.empty() || offset + chunk.size() > block_bytes_) {
         return false;
     }
     Slot& target = slot(block);
@@ -77,7 +79,7 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
 MutableBytes BlockStore::opening_room(BlockIndex block, std::size_t offset, std::size_t bytes) {
     Slot* const found = find(block);
     const bool can = found != nullptr && !found->is_shared && bytes > 0 &&
-                     offset + bytes <= kBlockBytes &&
+                     offset + bytes <= block_bytes_ &&
                      !found->taken.test(offset / wire::kMinChunkBytes);
     return can ? MutableBytes{found->buffer.get() + offset, bytes} : MutableBytes{};
 }

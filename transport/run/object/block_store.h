@@ -1,8 +1,8 @@
 // Holds the bytes of resident blocks.
 //
-// It has a fixed number of 1 MiB buffers, taken and returned by block index. Memory is touched
-// only when a block is. The core decides which blocks are resident; one buffer more than
-// allowed is a bug of stagecast.
+// It has a fixed number of buffers of a block's size, taken and returned by block index. Memory
+// is touched only when a block is. The core decides which blocks are resident; one buffer more
+// than allowed is a bug of stagecast.
 //
 // A payload may be decrypted directly to its place, before the core has seen its header and
 // before it is known not to be forged. That is allowed only where no byte counts yet: in a
@@ -23,8 +23,8 @@ namespace stage {
 
 class BlockStore {
   public:
-    /// At most `blocks` are resident at a time, 1 MiB each.
-    explicit BlockStore(std::uint32_t blocks);
+    /// At most `blocks` are resident at a time, `block_bytes` each.
+    explicit BlockStore(std::uint32_t blocks, std::size_t block_bytes = kBlockBytes);
 
     /// The block's buffer. If it was not resident it becomes so, with arbitrary bytes for the
     /// caller to fill. No packet is opened there any more.
@@ -69,6 +69,7 @@ class BlockStore {
     [[nodiscard]] Slot& slot(BlockIndex block);
 
     std::uint32_t blocks_max_;
+    std::size_t block_bytes_;
     std::vector<Buffer> free_;
     std::unordered_map<std::uint32_t, Slot> slots_;
     Slot* last_ = nullptr;  ///< The slot found last, and its block.

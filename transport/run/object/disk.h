@@ -3,6 +3,7 @@
 
 #include "transport/core/base/contract.h"
 
+#include <optional>
 #include <vector>
 
 namespace stage {
@@ -14,9 +15,10 @@ class Disk {
     Disk& operator=(const Disk&) = delete;
     virtual ~Disk() = default;
 
-    /// Never blocks. The caller must not touch `buffer` until the operation's completion was
-    /// taken.
-    virtual void submit(const core::Operation& operation, MutableBytes buffer) = 0;
+    /// Never blocks. Returns the completion of what is done at once; until another's was taken
+    /// the caller must not touch `buffer`.
+    [[nodiscard]] virtual std::optional<core::Completion> submit(
+        const core::Operation& operation, MutableBytes buffer) = 0;
     [[nodiscard]] virtual std::vector<core::Completion> take() = 0;
     /// Readable while there are completions to take; -1: the caller learns it elsewhere.
     [[nodiscard]] virtual int event_fd() const = 0;

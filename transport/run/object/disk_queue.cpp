@@ -18,13 +18,18 @@ DiskQueue::DiskQueue(ObjectIo& object, std::size_t deferred_max)
 /// What is queued but not begun is dropped; what is under way is waited for.
 DiskQueue::~DiskQueue() = default;
 
-void DiskQueue::submit(const core::Operation& operation, MutableBytes buffer) {
+std::optional<core::Completion> DiskQueue::submit(const core::Operation& operation,
+                                                  MutableBytes buffer) {
+    if (auto done = verify_at_once(operation, buffer)) {
+        return done;
+    }
     ++under_way_;
     {
         const std::lock_guard lock{mutex_};
         jobs_.push_back({.operation = operation, .buffer = buffer});
     }
     wake_.notify_one();
+    return std::nullopt;
 }
 
 std::vector<core::Completion> DiskQueue::take() {

@@ -26,7 +26,9 @@ class DiskQueue final : public Disk {
     DiskQueue(const DiskQueue&) = delete;
     DiskQueue& operator=(const DiskQueue&) = delete;
 
-    void submit(const core::Operation& operation, MutableBytes buffer) override;
+    /// Small blocks are verified at once.
+    std::optional<core::Completion> submit(const core::Operation& operation,
+                                           MutableBytes buffer) override;
     [[nodiscard]] int event_fd() const override { return event_.get(); }
     [[nodiscard]] std::vector<core::Completion> take() override;
     /// Operations submitted whose completions were not taken.
