@@ -40,7 +40,6 @@ Plan small_plan(std::uint16_t receivers, std::uint32_t bytes, std::uint32_t loss
     plan.loss_remembered_ppm = loss_ppm;
     plan.loss.independent_ppm = loss_ppm;
     plan.heals_at = std::chrono::hours{1};
-    plan.is_seal_played = receivers <= 1024;
     plan.events_max = ~std::uint64_t{0};
     return plan;
 }
@@ -60,7 +59,7 @@ Row measure(const Plan& plan) {
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
         const Host& host = world.host(rank);
         row.requests += host.heard()[static_cast<std::size_t>(wire::PacketType::request)];
-        row.reconstructed += host.content().reconstructed();
+        row.reconstructed += host.core().reconstructed();
         if (rank != plan.source) {
             const Duration after = world.held_after(rank) - sent_at->time_since_epoch();
             times.push_back(static_cast<double>(after.count()) /

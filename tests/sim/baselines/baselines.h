@@ -4,7 +4,7 @@
 // configured rate.
 #pragma once
 
-#include "tests/sim/world/plan.h"
+#include "tests/sim/plan/plan.h"
 #include "transport/run/any_core.h"
 
 #include <memory>

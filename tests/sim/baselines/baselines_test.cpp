@@ -64,7 +64,6 @@ Plan plan_of(const Algorithm& algorithm, const Cell& cell, std::uint64_t bytes) 
     plan.loss.independent_ppm = cell.is_bursty ? 0 : cell.loss_ppm;
     plan.loss.burst_ppm = cell.is_bursty ? cell.loss_ppm / plan.loss.burst_packets : 0;
     plan.heals_at = std::chrono::hours{1};
-    plan.is_seal_played = false;
     plan.events_max = ~std::uint64_t{0};
     return plan;
 }

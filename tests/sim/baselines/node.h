@@ -7,7 +7,7 @@
 // once, so a baseline pays for its data and its repairs only.
 #pragma once
 
-#include "tests/sim/world/content.h"
+#include "tests/sim/host/content.h"
 #include "transport/core/base/chunk_set.h"
 #include "transport/core/base/object_shape.h"
 #include "transport/core/base/rank_set.h"

@@ -91,7 +91,6 @@ Plan plan_of_row(std::uint16_t members) {
     plan.stall_timeout = seconds{30};
     plan.linger = seconds{30};
     plan.ready_timeout = seconds{10};
-    plan.is_seal_played = false;
     plan.packets_per_turn = 256;
     plan.events_max = ~std::uint64_t{0};
     if (number_of("HALF", 0) != 0) {

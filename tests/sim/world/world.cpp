@@ -96,7 +96,7 @@ Duration World::patience() const {
         return each.hears_group_until.has_value();
     });
     const int times = is_fetched ? 3 : 1;
-    return plan_.heals_at + (data + disks) * times + windows + names + faults + seconds{6};
+    return plan_.heals_at + (data + disks + windows) * times + names + faults + seconds{6};
 }
 
 bool World::is_over() const {
@@ -183,7 +183,7 @@ void World::check_end() {
             complain(rank, "was dropped, though nothing is wrong with it");
         }
         const std::uint64_t once = host.content().chunks_stored();
-        if (once > host.content().object().chunks_all()) {
+        if (once > host.object().chunks_all()) {
             complain(rank, "stored more chunks than there are");
         }
     }

@@ -5,8 +5,8 @@
 // the source receives a bounded number of packets; no link carries more than its rate.
 #pragma once
 
-#include "tests/sim/world/cubic_flow.h"
-#include "tests/sim/world/host.h"
+#include "tests/sim/host/host.h"
+#include "tests/sim/network/cubic_flow.h"
 
 #include <memory>
 #include <string>

@@ -4,8 +4,8 @@
 // clock of its kernel's stamps, which is a wall clock that is set now and then.
 #pragma once
 
-#include "tests/sim/world/events.h"
-#include "tests/sim/world/plan.h"
+#include "tests/sim/network/events.h"
+#include "tests/sim/plan/plan.h"
 
 #include <algorithm>
 

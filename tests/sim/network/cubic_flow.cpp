@@ -1,4 +1,4 @@
-#include "tests/sim/world/cubic_flow.h"
+#include "tests/sim/network/cubic_flow.h"
 
 #include "transport/core/base/limits.h"
 

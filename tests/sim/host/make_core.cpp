@@ -1,4 +1,4 @@
-#include "tests/sim/world/make_core.h"
+#include "tests/sim/host/make_core.h"
 
 #include "transport/core/receiver/receiver.h"
 #include "transport/core/source/sender.h"

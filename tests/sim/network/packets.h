@@ -7,6 +7,7 @@
 
 #include "transport/wire/packet.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -18,24 +19,27 @@ namespace stage::sim {
 using PacketMask = std::uint64_t;
 inline constexpr std::uint32_t kPacketsMax = 64;
 
-/// 1 to kPacketsMax packets: one of control, or DATA of consecutive chunks and numbers.
+/// 1 to kPacketsMax packets: of control, or DATA of consecutive chunks and numbers.
 struct Train {
     std::uint16_t from = 0;
     bool to_group = false;
     std::uint16_t to = 0;
     wire::Header header;  ///< Of the first.
     std::uint32_t count = 1;
-    std::uint32_t body_bytes = 0;                ///< Of each,
-    std::uint32_t last_body_bytes = 0;           ///< but of the last.
-    std::vector<std::uint64_t> contents;         ///< DATA: which bytes these are.
-    std::vector<std::byte> body;                 ///< Control.
-    std::vector<std::vector<std::byte>> sealed;  ///< In a world with real seals: each packet.
-    Duration spacing{};                          ///< From one to the next where they enter.
+    std::uint32_t body_bytes = 0;       ///< Of each on the links,
+    std::uint32_t last_body_bytes = 0;  ///< but of the last.
+    std::vector<std::byte> bytes;       ///< As members send and receive them (object.h).
+    std::size_t packet_bytes = 0;       ///< Of each of these packets but the last.
+    Duration spacing{};                 ///< From one to the next where they enter.
 
     [[nodiscard]] std::uint32_t body_bytes_of(std::uint32_t index) const {
         return index + 1 == count ? last_body_bytes : body_bytes;
     }
     [[nodiscard]] PacketMask all() const { return ~PacketMask{0} >> (kPacketsMax - count); }
+    [[nodiscard]] Bytes packet(std::uint32_t index) const {
+        const Bytes rest = Bytes{bytes}.subspan(index * packet_bytes);
+        return rest.first(std::min(packet_bytes, rest.size()));
+    }
 
     std::uint32_t uses = 0;  ///< By TrainUse.
 };

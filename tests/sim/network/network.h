@@ -4,10 +4,10 @@
 // multiplies multicast. Loss, duplication and reordering are drawn for each packet and member.
 #pragma once
 
-#include "tests/sim/world/events.h"
-#include "tests/sim/world/link.h"
-#include "tests/sim/world/packets.h"
-#include "tests/sim/world/plan.h"
+#include "tests/sim/network/events.h"
+#include "tests/sim/network/link.h"
+#include "tests/sim/network/packets.h"
+#include "tests/sim/plan/plan.h"
 
 #include <functional>
 #include <vector>

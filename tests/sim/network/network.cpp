@@ -1,4 +1,4 @@
-#include "tests/sim/world/network.h"
+#include "tests/sim/network/network.h"
 
 #include "tests/sim/world/environment.h"
 #include "transport/wire/body.h"
@@ -28,7 +28,10 @@ void trace_runs(const Train& train) {
     if (type != wire::PacketType::request && type != wire::PacketType::lacking) {
         return;
     }
-    const auto body = wire::read_request(train.body);
+    // (What was encrypted says nothing.)
+    const Bytes packet = train.packet(0);
+    const auto body = wire::read_request(packet.subspan(
+        wire::kHeaderBytes, packet.size() - wire::kHeaderBytes - wire::kCrcBytes));
     std::printf("%26u asks or lacks, id %u:", train.from, body ? body->id : 0U);
     for (const wire::ChunkRun& run : body ? body->runs : std::vector<wire::ChunkRun>{}) {
         std::printf(" %u:%u+%u", run.block.value(), unsigned{run.first}, unsigned{run.count});

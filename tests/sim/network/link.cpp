@@ -1,4 +1,4 @@
-#include "tests/sim/world/link.h"
+#include "tests/sim/network/link.h"
 
 #include "transport/base/prng.h"
 #include "transport/core/sending/pacer.h"

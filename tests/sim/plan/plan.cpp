@@ -1,4 +1,4 @@
-#include "tests/sim/world/plan.h"
+#include "tests/sim/plan/plan.h"
 
 #include "transport/core/base/limits.h"
 

@@ -4,7 +4,7 @@
 // more than its rate allows is a bug of the simulator.
 #pragma once
 
-#include "tests/sim/world/packets.h"
+#include "tests/sim/network/packets.h"
 #include "transport/base/units.h"
 
 #include <cstdint>

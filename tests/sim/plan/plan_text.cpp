@@ -1,5 +1,5 @@
 // Prints a scenario on one line, for a failure's report.
-#include "tests/sim/world/plan.h"
+#include "tests/sim/plan/plan.h"
 
 namespace stage::sim {
 namespace {

@@ -2,7 +2,7 @@
 // same windows.
 #pragma once
 
-#include "tests/sim/world/plan.h"
+#include "tests/sim/plan/plan.h"
 
 #include <deque>
 

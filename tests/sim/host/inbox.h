@@ -4,7 +4,7 @@
 // packets may wait while the others are read.
 #pragma once
 
-#include "tests/sim/world/packets.h"
+#include "tests/sim/network/packets.h"
 #include "transport/core/base/limits.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Inbox {
         return true;
     }
 
-    /// When the first came that may be taken: while the stream waits, of what is not to the
+    /// When the first came that is counted: while the stream waits, of what is not to the
     /// group.
     [[nodiscard]] std::optional<Instant> first_at(bool stream_waits) const {
         const std::size_t at = first(stream_waits);

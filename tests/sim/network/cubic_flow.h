@@ -6,8 +6,8 @@
 // link.
 #pragma once
 
-#include "tests/sim/world/events.h"
-#include "tests/sim/world/network.h"
+#include "tests/sim/network/events.h"
+#include "tests/sim/network/network.h"
 
 #include <deque>
 #include <vector>

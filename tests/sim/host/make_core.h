@@ -1,7 +1,7 @@
 // Makes the core that a plan gives to a member.
 #pragma once
 
-#include "tests/sim/world/plan.h"
+#include "tests/sim/plan/plan.h"
 #include "transport/run/any_core.h"
 
 #include <memory>

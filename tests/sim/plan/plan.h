@@ -135,8 +135,8 @@ struct Plan {
     std::vector<Partition> partitions;
     std::vector<FlowPlan> flows;
     bool floods_group = false;  ///< Switches bring the group's packets to all, members or not.
+    /// Packets are encrypted, and chunks are not small (object.h). Else they have a checksum.
     bool is_really_sealed = false;
-    bool is_seal_played = true;             ///< Else everything opens: see sealing.h.
     std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.
     std::uint32_t packets_per_turn = 64;    ///< A host reads this number, then it works.
 

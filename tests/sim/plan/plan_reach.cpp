@@ -1,6 +1,6 @@
 // Draws to which members the switches do not forward the group, and which members learn that
 // all listen.
-#include "tests/sim/world/plan.h"
+#include "tests/sim/plan/plan.h"
 
 #include <algorithm>
 

@@ -4,10 +4,10 @@
 // header, a feature of its OFFER.
 #pragma once
 
-#include "tests/sim/world/packets.h"
+#include "transport/core/base/contract.h"
 
 namespace stage::sim {
 
-void speak_newer(Train& train);
+void speak_newer(core::Send& send);
 
 }  // namespace stage::sim

@@ -1,0 +1,217 @@
+#include "tests/sim/host/host.h"
+
+#include "tests/sim/host/make_core.h"
+
+#include <algorithm>
+
+namespace stage::sim {
+namespace {
+
+constexpr std::uint32_t kTurnsAtOnceMax = 200;
+constexpr Duration kSessionWaitMax = milliseconds{100};
+
+seal::SessionKeys keys_of(const Plan& plan, std::uint16_t rank) {
+    seal::SessionKeys keys;
+    keys.protection =
+        plan.is_really_sealed ? seal::Protection::encrypt : seal::Protection::none;
+    keys.own = Rank{rank};
+    keys.members.resize(plan.members);
+    for (std::uint16_t member = 0; member < plan.members; ++member) {
+        keys.members[member][0] = static_cast<std::byte>(member & 0xffU);
+        keys.members[member][1] = std::byte{1};
+    }
+    return keys;
+}
+
+/// What an outbox looks at.
+core::CoreConfig outbox_config(std::uint16_t rank, const Object& object, std::uint32_t demux) {
+    core::CoreConfig config;
+    config.own = Rank{rank};
+    config.session = demux;
+    config.chunk_bytes = object.held_chunk_bytes();
+    return config;
+}
+
+}  // namespace
+
+Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
+    : plan_{plan},
+      own_{plan.member[rank]},
+      events_{world.events},
+      clock_{own_, events_},
+      complain_{world.complain},
+      own_chance_{world.prng.next()},
+      object_{plan},
+      content_{plan, rank, object_, world.prng, complain_},
+      driver_{plan, rank, object_, clock_, world.network, events_, own_chance_},
+      core_{world.dress ? world.dress(rank, [&] { return make_core(plan, rank, own_chance_); })
+                        : make_core(plan, rank, own_chance_),
+            plan,
+            rank,
+            object_,
+            complain_},
+      seal_{keys_of(plan, rank)},
+      // Twice what may be resident: as many may still be needed by a refused train.
+      blocks_{2 * plan.resident_blocks, object_.held_bytes_max()},
+      outbox_{driver_, seal_, blocks_, outbox_config(rank, object_, seal_.demux())},
+      disk_{plan,
+            rank,
+            content_,
+            events_,
+            own_chance_,
+            [this] { wake_at(events_.now() + own_.wake_latency); }},
+      session_{{.core = core_,
+                .driver = driver_,
+                .seal = seal_,
+                .blocks = blocks_,
+                .disk = disk_,
+                .outbox = outbox_,
+                .watcher = *this,
+                .stamp_shift = &SimDriver::stamp_shift}},
+      stalls_{plan.stalls, plan.seed * 1000 + rank} {
+    seal_.prepare(Rank{plan.source});
+}
+
+void Host::start() {
+    wake_at(Instant{own_.start_at});
+    if (own_.crash_at) {
+        events_.at<&Host::crash>(Instant{*own_.crash_at}, *this);
+    }
+    if (own_.abort_at) {
+        events_.at<&Host::abort>(Instant{*own_.abort_at}, *this);
+    }
+    if (plan_.all_listen_at) {
+        events_.at<&Host::all_listen>(Instant{*plan_.all_listen_at}, *this);
+    }
+}
+
+void Host::crash(std::uint64_t) {
+    is_dead_ = true;
+    end();
+}
+
+void Host::abort(std::uint64_t) {
+    if (!is_dead_ && !over_at_ && events_.now() >= Instant{own_.start_at}) {
+        is_aborted_ = true;
+        session_.hear_watcher(clock_.now());
+        turn();
+    }
+}
+
+void Host::all_listen(std::uint64_t) {
+    if (!is_dead_ && !over_at_) {
+        session_.hear_watcher(clock_.now());
+        turn();
+    }
+}
+
+Status Host::on_readable() {
+    return is_aborted_ ? Status{Error{Blame::user, "aborted from outside"}} : Status{};
+}
+
+void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
+    if (is_dead_ || over_at_ || at < Instant{own_.start_at}) {
+        return;
+    }
+    at = plan_.stalls.holds_kernel ? stalls_.awake(at) : at;
+    if (driver_.inbox().put(at, train, mask) && !(train->to_group && stream_rests())) {
+        wake_at(at + wake_latency());
+    }
+}
+
+/// At most one event is on its way that comes in time; a later one is planned by that.
+void Host::wake_at(Instant when) {
+    when = stalls_.awake(std::max({when, events_.now(), cpu_busy_until_}));
+    wake_ = std::min(wake_, when);
+    if (wake_ < queued_) {
+        queued_ = wake_;
+        events_.at<&Host::wake>(
+            queued_, *this, static_cast<std::uint64_t>(queued_.time_since_epoch().count()));
+    }
+}
+
+void Host::wake(std::uint64_t queued) {
+    const Instant planned{Duration{static_cast<Duration::rep>(queued)}};
+    if (planned != queued_ || is_dead_) {
+        return;
+    }
+    queued_ = kNever;
+    if (wake_ > events_.now()) {
+        wake_at(wake_);
+        return;
+    }
+    wake_ = kNever;
+    turn();
+}
+
+void Host::turn() {
+    if (over_at_) {
+        return;
+    }
+    turns_at_once_ = turned_at_ == events_.now() ? turns_at_once_ + 1 : 0;
+    turned_at_ = events_.now();
+    if (turns_at_once_ == kTurnsAtOnceMax) {
+        complain_("it spins: turn after turn at one instant");
+    }
+    waits_ = session_.turn(clock_.now(), {.peers = true, .stream = true});
+    cpu_busy_until_ =
+        events_.now() + own_.packet_cost * static_cast<std::int64_t>(driver_.taken());
+    check();
+    sleep();
+}
+
+void Host::check() {
+    const core::Outcome& now = outcome();
+    const bool claims = now.phase == core::Phase::holding || now.phase == core::Phase::released;
+    if (claims && !content_.is_whole()) {
+        complain_("it says that it holds what it doesn't");
+    }
+    if (claims && !held_at_) {
+        held_at_ = events_.now();
+    }
+    if (now.phase == core::Phase::failed && !now.why) {
+        complain_("it failed without saying why");
+    }
+    // (Where a core has no deadline the session looks every 100 ms; else it is rarely so late.)
+    const bool may_hang = waits_.until - clock_.now() >= kSessionWaitMax;
+    if (may_hang && !session_.is_over() && !core_.deadline() && outbox_.is_empty()) {
+        complain_("it waits for nothing");
+    }
+}
+
+/// How late the next wake-up comes, whatever causes it.
+void Host::draw_lateness() {
+    late_ = Duration::zero();
+    if (plan_.wake_late_max > Duration::zero() && own_chance_.chance_ppm(250'000)) {
+        const auto most = static_cast<std::uint64_t>(plan_.wake_late_max.count());
+        late_ = Duration{static_cast<Duration::rep>(own_chance_.below(most))};
+    }
+}
+
+Duration Host::wake_latency() const {
+    return plan_.wake_latency + own_.wake_latency + late_;
+}
+
+void Host::sleep() {
+    if (session_.is_over()) {
+        end();
+        return;
+    }
+    draw_lateness();
+    const Instant due = clock_.world_time(waits_.until);
+    wake_at(due + (due > events_.now() ? wake_latency() : Duration{}));
+    if (waits_.for_room) {
+        wake_at(driver_.room_at());
+    }
+    if (const auto first = driver_.inbox().first_at(stream_rests())) {
+        wake_at(*first + wake_latency());
+    }
+}
+
+void Host::end() {
+    over_at_ = over_at_ ? over_at_ : events_.now();
+    driver_.inbox().clear();
+    disk_.stop();
+}
+
+}  // namespace stage::sim

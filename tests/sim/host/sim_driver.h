@@ -1,0 +1,80 @@
+// A simulated member's driver: its two sockets, and its link to the network.
+#pragma once
+
+#include "tests/sim/host/clock.h"
+#include "tests/sim/host/inbox.h"
+#include "tests/sim/host/object.h"
+#include "tests/sim/network/network.h"
+#include "transport/run/driver.h"
+
+#include <optional>
+
+namespace stage::sim {
+
+class SimDriver final : public Driver {
+  public:
+    /// All must outlive this.
+    SimDriver(const Plan& plan,
+              std::uint16_t rank,
+              const Object& object,
+              const Clock& clock,
+              Network& network,
+              const Events& events,
+              Prng& prng);
+
+    Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
+    Result<Sent> send(const stage::Train& train) override;
+    Status hear_group(bool hears) override;
+    [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
+    [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
+    [[nodiscard]] std::string name() const override { return "sim"; }
+
+    /// What has arrived, or will have at a time that is already known.
+    [[nodiscard]] Inbox& inbox() { return inbox_; }
+    [[nodiscard]] const Inbox& inbox() const { return inbox_; }
+    /// When it takes again what it refused.
+    [[nodiscard]] Instant room_at() const;
+    /// Packets that the last receive() took from the sockets.
+    [[nodiscard]] std::uint32_t taken() const { return taken_; }
+    /// What converts its stamps, which are positive, to the host's clock.
+    [[nodiscard]] static Duration stamp_shift() { return -kEpoch; }
+
+    [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
+    [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
+    [[nodiscard]] std::optional<Instant> last_data_at() const { return last_data_at_; }
+    /// When it left the group for the first time.
+    [[nodiscard]] std::optional<Instant> left_at() const { return left_at_; }
+    [[nodiscard]] bool hears_group() const { return hears_group_; }
+
+  private:
+    static constexpr Duration kEpoch = std::chrono::hours{100'000};
+
+    [[nodiscard]] Duration spacing_of(const Train& train) const;
+    [[nodiscard]] Instant stamp(const Inbox::Arrival& arrival,
+                                std::uint32_t index,
+                                Duration each);
+    void corrupt(MutableBytes packet);
+    [[nodiscard]] std::uint16_t body_bytes_on_links(const Train& train,
+                                                    std::uint32_t index) const;
+
+    const Plan& plan_;
+    std::uint16_t rank_;
+    const Object& object_;
+    const Clock& clock_;
+    Network& network_;
+    const Events& events_;
+    Prng& prng_;
+    std::size_t tag_bytes_;
+    Inbox inbox_;
+    std::vector<Inbox::Arrival> arrivals_;  ///< Of the last receive().
+    std::vector<std::byte> buffer_;         ///< Their packets, one after the other.
+    DriverCounters counters_;
+    std::uint32_t taken_ = 0;
+    bool hears_group_ = true;
+    std::uint64_t data_sent_ = 0;
+    std::optional<Instant> left_at_;
+    std::optional<Instant> first_data_at_;
+    std::optional<Instant> last_data_at_;
+};
+
+}  // namespace stage::sim
