@@ -13,6 +13,10 @@ namespace {
 
 /// A flow that was silent for this time is not waited for: its rail may be dead.
 constexpr Duration kSilent = std::chrono::milliseconds{100};
+/// Lateness is measured with this error.
+constexpr Duration kSampleEvery = std::chrono::milliseconds{1};
+/// Nothing is gained by waiting longer for a packet: until then it is requested.
+constexpr Duration kSkewMax = std::chrono::milliseconds{50};
 
 }  // namespace
 
@@ -129,13 +133,39 @@ Flows::Front* Flows::first() {
 }
 
 void Flows::step(Front& front, std::vector<FlowPacket>& packets) {
-    heard_.store(std::max(heard_.load(std::memory_order_relaxed), front.number()),
-                 std::memory_order_relaxed);
+    if (front.number() > heard_.load(std::memory_order_relaxed)) {
+        heard_.store(front.number(), std::memory_order_relaxed);
+        remember(front);
+    } else if (front.number() > front.largest) {
+        learn_skew(front);
+    }
+    front.largest = std::max(front.largest, front.number());
     front.heard_at = front.came_at();
     packets.push_back(front.batch->packets[front.next]);
     if (++front.next == front.batch->packets.size()) {
         front.used.push_back(*std::exchange(front.batch, std::nullopt));
     }
+}
+
+void Flows::remember(const Front& front) {
+    if (passed_.empty() || front.came_at() >= passed_.back().came_at + kSampleEvery ||
+        front.came_at() < passed_.back().came_at) {
+        passed_.push_back({.number = front.number(), .came_at = front.came_at()});
+    }
+    if (passed_.size() > static_cast<std::size_t>(kSkewMax / kSampleEvery)) {
+        passed_.pop_front();
+    }
+}
+
+/// It came in its flow's order, but after later packets of other flows.
+void Flows::learn_skew(const Front& front) {
+    const auto later = std::ranges::find_if(
+        passed_, [&front](const Passed& one) { return one.number > front.number(); });
+    if (later == passed_.end() || front.came_at() <= later->came_at) {
+        return;  // Its thread was late, not its path.
+    }
+    const Duration late = front.came_at() - later->came_at + kSampleEvery;
+    skew_ = late <= kSkewMax ? std::max(skew_, late) : skew_;
 }
 
 std::uint64_t Flows::overflow() const {

@@ -4,14 +4,17 @@
 // its packets were passed on after younger ones of other flows, they would look lost, be
 // requested and be sent twice. So a packet waits until every flow has shown its next one or has
 // no more, neither in its socket nor in its thread's hands. Flows over the same path need no
-// more than that. On several rails each path has queues of its own, so an earlier packet can
-// arrive later: there a packet waits a bounded time for flows that brought something recently.
+// more than that. On several rails, or where a bond or a fabric spreads flows over paths, each
+// path has queues of its own, so an earlier packet can arrive later: there a packet waits a
+// bounded time for flows that brought something recently. This time, the skew, is learned from
+// packets that arrive after later ones of other flows.
 #pragma once
 
 #include "transport/run/flow_reader.h"
 #include "transport/seal/session_seal.h"
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,7 +25,7 @@ class Flows {
   public:
     /// Starts a thread for each flow. `seal` gives each what it needs to open the source's
     /// packets. `skew`: how much later than another a live flow may bring packets that were
-    /// sent earlier.
+    /// sent earlier, before anything is learned about it.
     Flows(std::vector<std::unique_ptr<FlowInbox>> inboxes,
           const seal::SessionSeal& seal,
           Rank source,
@@ -62,6 +65,7 @@ class Flows {
         /// It had nothing more after the batches at all other fronts had arrived.
         bool is_dry = false;
         std::optional<Duration> heard_at{};  ///< When its last packet taken arrived.
+        std::uint64_t largest = 0;           ///< Of the numbers of packets taken.
         /// Batches whose packets were returned by the last take().
         std::vector<FlowBatch> used;
         std::uint64_t overflow = 0;
@@ -75,6 +79,12 @@ class Flows {
         }
     };
 
+    /// A packet that was taken, and had the largest number until then.
+    struct Passed {
+        std::uint64_t number = 0;
+        Duration came_at{};
+    };
+
     void give_back_used();
     [[nodiscard]] Status merge(std::vector<FlowPacket>& packets,
                                std::size_t at_most,
@@ -84,10 +94,13 @@ class Flows {
     [[nodiscard]] bool awaits_another(const Front& first, Duration now);
     [[nodiscard]] Front* first();
     void step(Front& front, std::vector<FlowPacket>& packets);
+    void remember(const Front& front);
+    void learn_skew(const Front& front);
 
     UniqueFd event_;
     Duration skew_;
     std::optional<Duration> patience_;
+    std::deque<Passed> passed_;  ///< The last ones, kSampleEvery apart.
     /// The largest number of the packets taken. Packets that were only opened do not count: a
     /// flow whose thread is late would expand its numbers from one far beyond its own.
     std::atomic<std::uint64_t> heard_{0};

@@ -252,6 +252,48 @@ TEST_CASE("on rails a packet waits for a flow that was heard a moment ago, and n
     }
 }
 
+// A bond hashes flows to different links: what one interface brings is reordered like rails.
+TEST_CASE("a flow whose packets come late is waited for once that was seen") {
+    using std::chrono::milliseconds;
+    Group group{2};
+    Duration now{milliseconds{1000}};
+    const auto put = [&](std::uint8_t flow, std::uint64_t number) {
+        group.fakes[flow]->stamp(now);
+        group.fakes[flow]->put({group.packet(flow, number)});
+    };
+    // What is returned now, or nothing once it is known that there is something to wait for.
+    const auto taken = [&] {
+        Numbers numbers;
+        for (;;) {
+            std::vector<FlowPacket> packets;
+            REQUIRE(group.merged->take(packets, 64, now));
+            for (const FlowPacket& one : packets) {
+                numbers.push_back(one.opened.header.packet_number);
+            }
+            if (!packets.empty() || group.merged->patience()) {
+                return numbers;
+            }
+            group.wait();
+        }
+    };
+    put(0, 2);
+    CHECK(taken() == Numbers{2});
+    now += milliseconds{5};
+    put(1, 1);  // So late; nothing can be done about it.
+    CHECK(taken() == Numbers{1});
+    now += milliseconds{5};
+    put(0, 4);
+    CHECK(taken().empty());
+    REQUIRE(group.merged->patience());
+    CHECK(*group.merged->patience() >= milliseconds{5});
+    now += milliseconds{5};
+    put(1, 3);
+    CHECK(taken() == Numbers{3});
+    CHECK(taken().empty());
+    now += milliseconds{5};
+    CHECK(taken() == Numbers{4});
+}
+
 TEST_CASE("more batches than a flow has buffers for wait in its socket") {
     Group group{2};
     Numbers expected;
