@@ -47,8 +47,10 @@ class FaultyDriver final : public Driver {
     Result<Sent> send(const Train& train) override;
     Status hear_group(bool hears) override { return inner_->hear_group(hears); }
     [[nodiscard]] bool carries(Flow flow) override { return inner_->carries(flow); }
-    [[nodiscard]] int refusing_descriptor() const override {
-        return inner_->refusing_descriptor();
+    /// One, because all packets wait for each other.
+    [[nodiscard]] int outlet_descriptor(std::size_t) const override {
+        return inner_->outlet_descriptor(
+            ready_.empty() ? 0 : inner_->outlet_of(ready_.front().target));
     }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();

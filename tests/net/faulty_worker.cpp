@@ -42,8 +42,8 @@ class TellingDriver final : public Driver {
     }
     Status hear_group(bool hears) override { return faulty_.hear_group(hears); }
     [[nodiscard]] bool carries(Flow flow) override { return faulty_.carries(flow); }
-    [[nodiscard]] int refusing_descriptor() const override {
-        return faulty_.refusing_descriptor();
+    [[nodiscard]] int outlet_descriptor(std::size_t outlet) const override {
+        return faulty_.outlet_descriptor(outlet);
     }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return faulty_.descriptors();

@@ -25,9 +25,6 @@ constexpr std::uint32_t kIpv6AndUdpBytes = 48;
 /// full sockets (30 MiB as granted for 12 asked) it stays below 64; and the first pass, which
 /// goes 18 blocks ahead of the median member, rather fits into a slower one's socket.
 constexpr std::uint32_t kResidentBlocks = 24;
-/// Blocks that the core gave up while a refused train still needed them: at most those that
-/// were resident when it named them.
-constexpr std::uint32_t kLeavingBlocks = kResidentBlocks;
 constexpr std::size_t kDeferredBlocksMax = 16;
 /// By how much the queues on two rails may differ: a switch's or a shaper's buffer.
 constexpr Duration kRailSkew = std::chrono::milliseconds{30};
@@ -91,7 +88,7 @@ class Member {
         : driver_{driver},
           seal_{keys_of(config)},
           config_{core_config(config, seal_.tag_bytes())},
-          blocks_{kResidentBlocks + kLeavingBlocks},
+          blocks_{kResidentBlocks + Session::kLeavingBlocks},
           outbox_{driver_, seal_, blocks_, config_, config.flows} {
         seal_.prepare(config.source);
         // The source hears nothing by multicast that is worth a thread.

@@ -8,7 +8,8 @@
 //     may be opened in place) until the next receive().
 //   * send() takes a *train*: packets of one size to one destination (the last may be shorter),
 //     in pieces that the kernel gathers (headers here, payloads in their blocks). A train that
-//     does not fit now is refused whole, and the caller offers it again after writable().
+//     does not fit now is refused whole, and the caller offers it again once its outlet has
+//     room, or drops it.
 #pragma once
 
 #include "transport/base/result.h"
@@ -41,6 +42,9 @@ struct Train {
     std::span<const Bytes> pieces;
     std::size_t bytes = 0;           ///< Of all pieces.
     std::uint32_t packet_bytes = 0;  ///< Of each packet but the last.
+    /// Not 0: the same when a refused train is offered again, and no other train's. A driver
+    /// that could send a part of the train remembers by it which part is left.
+    std::uint64_t id = 0;
 };
 
 struct ReceivedPacket {
@@ -126,9 +130,9 @@ class Driver {
     /// of no use. A cause that merely loses packets, as an interface that is down, is no error.
     virtual Result<Sent> send(const Train& train) = 0;
 
-    /// Sends as many of the trains, from the front, as the fabric takes now. If possible it
-    /// uses one call, so that a receiver that wakes up for the first finds all of them.
-    /// Otherwise as send().
+    /// Sends as many of the trains, which are of one outlet, from the front, as the fabric
+    /// takes now. If possible it uses one call, so that a receiver that wakes up for the first
+    /// finds all of them. Otherwise as send().
     virtual Result<std::size_t> send_together(std::span<const Train> trains);
 
     /// False if packets to the group by this flow are known not to leave the host: the flow's
@@ -146,8 +150,16 @@ class Driver {
 
     /// Descriptors to wait for until they are readable.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
-    /// A descriptor that is writable once the train that was refused last may be offered again.
-    [[nodiscard]] virtual int refusing_descriptor() const { return descriptors().front(); }
+    /// Outlets fill up independently of each other, as a socket for each rail does: 1 to
+    /// kFlowsMax. Each train leaves by one of them.
+    [[nodiscard]] virtual std::size_t outlets() const { return 1; }
+    [[nodiscard]] virtual std::size_t outlet_of(const TrainTarget& /*target*/) const {
+        return 0;
+    }
+    /// A descriptor that is writable once the outlet takes a train that it refused.
+    [[nodiscard]] virtual int outlet_descriptor(std::size_t /*outlet*/) const {
+        return descriptors().front();
+    }
     /// The descriptor on which only the group's packets arrive, which are not urgent; -1: none.
     [[nodiscard]] virtual int stream_descriptor() const { return -1; }
 

@@ -4,6 +4,7 @@
 
 #include <sys/prctl.h>
 
+#include <bit>
 #include <chrono>
 
 namespace stage {
@@ -45,8 +46,9 @@ void SessionLoop::list(const Waits& waits) {
         add(socket == stream && waits.stream != StreamWait::wakes ? -1 : socket);
     }
     sockets_ = listed_.size();
-    if (waits.for_room) {
-        add(parts_.driver.refusing_descriptor(), POLLOUT);
+    for (std::uint32_t left = waits.outlets; left != 0; left &= left - 1) {
+        add(parts_.driver.outlet_descriptor(static_cast<std::size_t>(std::countr_zero(left))),
+            POLLOUT);
     }
     if (parts_.flows != nullptr) {
         add(waits.stream == StreamWait::stays ? -1 : parts_.flows->event_fd());

@@ -3,7 +3,6 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace stage {
@@ -11,6 +10,11 @@ namespace {
 
 constexpr std::size_t kTrainBytesMax = 65000;  ///< Below UDP's 65,507.
 constexpr std::size_t kTogetherMax = 16;       ///< Trains in one call.
+constexpr std::size_t kQueuedMax = 64;         ///< Packets that wait for a full outlet.
+
+bool is_data(const core::Send& send) {
+    return send.type == wire::PacketType::data;
+}
 
 }  // namespace
 
@@ -19,11 +23,15 @@ Outbox::Outbox(Driver& driver,
                BlockStore& blocks,
                const core::CoreConfig& config,
                std::uint8_t flows)
-    : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config}, flows_{flows} {
+    : driver_{driver},
+      seal_{seal},
+      blocks_{blocks},
+      config_{config},
+      flows_{flows},
+      outlets_(driver.outlets()) {
     invariant(flows >= 1 && flows <= kFlowsMax, "a flow has four bits");
+    invariant(outlets_.size() <= kFlowsMax, "a driver has an outlet for each rail");
     use_chunks_of(config.chunk_bytes);
-    room_.reserve(kTrainBytesMax + packet_bytes_max());
-    pieces_.reserve(kTrainPiecesMax);
 }
 
 std::size_t Outbox::packet_bytes_max() const {
@@ -41,114 +49,250 @@ void Outbox::add(core::SendBatch&& batch, std::uint32_t chunk_bytes) {
         use_chunks_of(chunk_bytes);
     }
     for (core::Send& send : batch.sends) {
-        queue_.push_back(std::move(send));
+        queue_.push_back({.send = std::move(send)});
     }
     batch.sends.clear();
     batch.packets = 0;
 }
 
-Result<Sent> Outbox::flush() {
-    while (!is_empty()) {
-        if (trains_.empty()) {
-            build_trains();
-        }
-        std::array<Train, kTogetherMax> trains;
-        std::ranges::transform(trains_, trains.begin(), [this](const Sealed& one) {
-            return Train{.target = one.target,
-                         .pieces = std::span{pieces_}.subspan(one.first_piece, one.pieces),
-                         .bytes = one.bytes,
-                         .packet_bytes = one.packet_bytes};
-        });
-        const auto sent = driver_.send_together(std::span{trains}.first(trains_.size()));
-        if (!sent) {
-            return sent.error();
-        }
-        trains_.erase(trains_.begin(), trains_.begin() + static_cast<std::ptrdiff_t>(*sent));
-        if (!trains_.empty()) {
-            return Sent::would_block;
-        }
+bool Outbox::has_room() const {
+    std::size_t packets = 0;
+    for (const Queued& one : queue_) {
+        packets += std::size_t{one.send.count} - one.sealed;
     }
-    return Sent::all;
+    return packets < kQueuedMax;
+}
+
+bool Outbox::is_empty() const {
+    return queue_.empty() && full_outlets() == 0;
+}
+
+std::uint32_t Outbox::full_outlets() const {
+    std::uint32_t full = 0;
+    for (std::size_t i = 0; i < outlets_.size(); ++i) {
+        const Outlet& one = outlets_[i];
+        full |= one.trains.trains.empty() && one.overtaking.trains.empty() ? 0U : 1U << i;
+    }
+    return full;
 }
 
 bool Outbox::needs(BlockIndex block) const {
-    const auto is_of_it = [block](const core::Send& send) {
-        return send.type == wire::PacketType::data && send.block == block;
+    const auto is_cut_from = [block](const Sealed& one) { return one.block == block; };
+    return std::ranges::any_of(queue_,
+                               [block](const Queued& one) {
+                                   return is_data(one.send) && one.send.block == block;
+                               }) ||
+           std::ranges::any_of(outlets_, [&](const Outlet& one) {
+               return std::ranges::any_of(one.trains.trains, is_cut_from);
+           });
+}
+
+void Outbox::drop_data(std::optional<BlockIndex> block) {
+    std::erase_if(queue_, [block](const Queued& one) {
+        return is_data(one.send) && (!block || one.send.block == *block);
+    });
+    for (Outlet& outlet : outlets_) {
+        std::erase_if(outlet.trains.trains, [block](const Sealed& one) {
+            return one.block && (!block || one.block == block);
+        });
+        if (outlet.trains.trains.empty()) {
+            outlet.trains.clear();
+        }
+    }
+}
+
+Status Outbox::flush(Instant now) {
+    const auto offer_all = [this, now]() -> Status {
+        for (Outlet& outlet : outlets_) {
+            if (Status offered = offer(outlet, now); !offered) {
+                return offered;
+            }
+        }
+        return {};
     };
-    return std::ranges::any_of(trains_,
-                               [block](const Sealed& one) { return one.block == block; }) ||
-           std::ranges::any_of(queue_, is_of_it);
+    if (Status offered = offer_all(); !offered) {
+        return offered;
+    }
+    while (build_trains()) {
+        if (Status offered = offer_all(); !offered) {
+            return offered;
+        }
+    }
+    return {};
+}
+
+/// A stuck outlet's flows are tried again now and then.
+Status Outbox::offer(Outlet& outlet, Instant now) {
+    if (outlet.is_stuck && now - *outlet.refused_since >= kStuck) {
+        outlet.is_stuck = false;
+    }
+    for (Batch* batch : {&outlet.overtaking, &outlet.trains}) {
+        const std::size_t before = batch->trains.size();
+        if (before == 0) {
+            continue;
+        }
+        if (Status offered = offer(*batch); !offered) {
+            return offered;
+        }
+        judge(outlet, *batch, before, now);
+        if (!batch->trains.empty()) {
+            break;
+        }
+    }
+    return {};
+}
+
+/// What the driver took of a batch is gone; a batch of which it refused a train takes no other.
+Status Outbox::offer(Batch& batch) {
+    std::array<Train, kTogetherMax> trains;
+    std::ranges::transform(batch.trains, trains.begin(), [&batch](const Sealed& one) {
+        return Train{.target = one.target,
+                     .pieces = std::span{batch.pieces}.subspan(one.first_piece, one.pieces),
+                     .bytes = one.bytes,
+                     .packet_bytes = one.packet_bytes,
+                     .id = one.id};
+    });
+    const auto sent = driver_.send_together(std::span{trains}.first(batch.trains.size()));
+    if (!sent) {
+        return sent.error();
+    }
+    batch.trains.erase(batch.trains.begin(),
+                       batch.trains.begin() + static_cast<std::ptrdiff_t>(*sent));
+    batch.is_open = false;
+    if (batch.trains.empty()) {
+        batch.clear();
+    }
+    return {};
+}
+
+/// Of what a stuck outlet is offered, and of what it holds, all it does not take is lost.
+void Outbox::judge(Outlet& outlet, const Batch& batch, std::size_t before, Instant now) {
+    if (batch.trains.empty()) {
+        outlet.refused_since.reset();
+        outlet.is_stuck = false;
+        return;
+    }
+    if (!outlet.refused_since || batch.trains.size() < before) {
+        outlet.refused_since = now;
+        outlet.is_stuck = false;
+    }
+    if (now - *outlet.refused_since >= kStuck) {
+        outlet.is_stuck = true;
+        outlet.refused_since = now;
+    }
+    if (outlet.is_stuck) {
+        outlet.trains.clear();
+        outlet.overtaking.clear();
+    }
 }
 
 /// What the next train takes of the room, at most.
-std::size_t Outbox::next_bytes_max() const {
-    const core::Send& send = queue_.front();
+std::size_t Outbox::next_bytes_max(const Queued& next) const {
     const std::size_t around = wire::kHeaderBytes + seal_.tag_bytes();
-    if (send.type != wire::PacketType::data) {
-        return send.count * (around + send.body.size());
+    if (!is_data(next.send)) {
+        return next.send.count * (around + next.send.body.size());
     }
     const std::size_t packets =
-        std::min<std::size_t>(send.count - sent_of_front_, train_packets_max_);
+        std::min<std::size_t>(next.send.count - next.sealed, train_packets_max_);
     const bool is_copied = seal_.protection() == seal::Protection::encrypt;
     return packets * (is_copied ? packet_bytes_max() : around);
 }
 
-void Outbox::build_trains() {
-    room_.clear();
-    pieces_.clear();
-    do {
-        build_train();
-    } while (!queue_.empty() && trains_.size() < kTogetherMax && next_bytes_max() <= room());
+/// Of all that is queued, whatever its outlet has room for. False if that is nothing.
+bool Outbox::build_trains() {
+    bool any = false;
+    for (auto next = queue_.begin(); next != queue_.end();) {
+        while (next->sealed < next->send.count && build_train(*next)) {
+            any = true;
+        }
+        next = next->sealed == next->send.count ? queue_.erase(next) : std::next(next);
+    }
+    return any;
 }
 
-/// The front entry, or as many of its packets as one train takes.
-void Outbox::build_train() {
-    const core::Send& send = queue_.front();
-    trains_.push_back({.target = target_of(send), .block = {}, .first_piece = pieces_.size()});
-    Sealed& train = trains_.back();
-    if (send.type != wire::PacketType::data) {
+/// The queued packets, or as many of them as one train takes. False if none can be built now.
+bool Outbox::build_train(Queued& next) {
+    TrainTarget target{
+        .to_group = next.send.to.to_group, .peer = next.send.to.peer, .flow = {}};
+    Batch* batch = target.to_group ? take_flow(target, next) : batch_for(target, next);
+    if (batch == nullptr) {
+        return false;
+    }
+    if (batch->room.capacity() == 0) {
+        batch->room.reserve(kTrainBytesMax + packet_bytes_max());
+        batch->pieces.reserve(kTrainPiecesMax);
+    }
+    batch->trains.push_back(
+        {.target = target, .id = ++last_id_, .block = {}, .first_piece = batch->pieces.size()});
+    fill_train(*batch, next);
+    return true;
+}
+
+void Outbox::fill_train(Batch& batch, Queued& next) {
+    const core::Send& send = next.send;
+    Sealed& train = batch.trains.back();
+    if (!is_data(send)) {
         for (std::uint16_t copy = 0; copy < send.count; ++copy) {
-            write_packet(send, copy, send.body);
+            write_packet(batch, send, copy, send.body);
         }
         train.packet_bytes = static_cast<std::uint32_t>(train.bytes / send.count);
-        queue_.pop_front();
+        next.sealed = send.count;
         return;
     }
     train.block = send.block;
     const auto end = static_cast<std::uint16_t>(
-        std::min<std::size_t>(send.count, sent_of_front_ + train_packets_max_));
-    for (std::uint16_t index = sent_of_front_; index < end; ++index) {
-        write_packet(send, index, payload(send, index));
-        if (index == sent_of_front_) {
+        std::min<std::size_t>(send.count, next.sealed + train_packets_max_));
+    for (std::uint16_t index = next.sealed; index < end; ++index) {
+        write_packet(batch, send, index, payload(send, index));
+        if (index == next.sealed) {
             train.packet_bytes = static_cast<std::uint32_t>(train.bytes);
         }
     }
-    sent_of_front_ = end;
-    if (end == send.count) {
-        queue_.pop_front();
-        sent_of_front_ = 0;
-    }
+    next.sealed = end;
 }
 
-TrainTarget Outbox::target_of(const core::Send& send) {
-    TrainTarget target{.to_group = send.to.to_group, .peer = send.to.peer, .flow = {}};
-    if (send.to.to_group) {
-        target.flow = take_flow();
+/// Where a train of it may be added; null if that must wait.
+Outbox::Batch* Outbox::batch_for(const TrainTarget& target, const Queued& next) {
+    const auto takes = [&](Batch& batch) {
+        const bool fits = batch.trains.empty() ||
+                          (batch.trains.size() < kTogetherMax &&
+                           next_bytes_max(next) <= batch.room.capacity() - batch.room.size());
+        batch.is_full = batch.is_full || !fits;
+        return batch.is_open && !batch.is_full;
+    };
+    Outlet& outlet = outlet_of(target);
+    if (takes(outlet.trains)) {
+        return &outlet.trains;
     }
-    return target;
+    const bool overtakes = !outlet.trains.is_open && !is_data(next.send) &&
+                           std::ranges::any_of(outlet.trains.trains, [](const Sealed& one) {
+                               return one.block.has_value();
+                           });
+    return overtakes && takes(outlet.overtaking) ? &outlet.overtaking : nullptr;
 }
 
-/// The next one in turn that leaves this host; any where none does.
-Flow Outbox::take_flow() {
-    Flow flow{next_flow_};
-    for (std::uint8_t tried = 0; tried < flows_; ++tried) {
-        flow = Flow{next_flow_};
-        next_flow_ = static_cast<std::uint8_t>((next_flow_ + 1) % flows_);
-        if (driver_.carries(flow)) {
-            break;
+/// The next flow in turn that leaves this host and whose outlet has room; where none leaves,
+/// any that has room.
+Outbox::Batch* Outbox::take_flow(TrainTarget& target, const Queued& next) {
+    for (const bool may_be_dead : {false, true}) {
+        for (std::uint8_t tried = 0; tried < flows_; ++tried) {
+            const auto flow = static_cast<std::uint8_t>((next_flow_ + tried) % flows_);
+            target.flow = Flow{flow};
+            Batch* const batch = batch_for(target, next);
+            const auto leaves = [&] {
+                return !outlet_of(target).is_stuck && driver_.carries(target.flow);
+            };
+            if (batch != nullptr && (may_be_dead || leaves())) {
+                next_flow_ = static_cast<std::uint8_t>((flow + 1) % flows_);
+                return batch;
+            }
         }
     }
-    return flow;
+    return nullptr;
+}
+
+Outbox::Outlet& Outbox::outlet_of(const TrainTarget& target) {
+    return outlets_[driver_.outlet_of(target)];
 }
 
 Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
@@ -160,12 +304,15 @@ Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
                                                block.size() - offset));
 }
 
-void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes body) {
+void Outbox::write_packet(Batch& batch,
+                          const core::Send& send,
+                          std::uint16_t index,
+                          Bytes body) {
     const wire::Header header{
         .version = seal_.version(),
         .type = send.type,
         .flags = send.flags,
-        .flow = trains_.back().target.flow,
+        .flow = batch.trains.back().target.flow,
         .session = config_.session,
         .rank = config_.own,
         .packet_number = send.packet_number + index,
@@ -175,11 +322,12 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
     // A control packet's body goes with its Send: it is copied, as what is sealed is.
     const bool is_copied = seal_.protection() == seal::Protection::encrypt || !header.is_data();
     const std::size_t room_bytes = is_copied ? body.size() : 0;
-    const std::size_t start = room_.size();
+    const std::size_t start = batch.room.size();
     const std::size_t tag = seal_.tag_bytes();
-    invariant(wire::kHeaderBytes + room_bytes + tag <= room(), "a train's room never moves");
-    room_.resize(start + wire::kHeaderBytes + room_bytes + tag);
-    const MutableBytes packet = MutableBytes{room_}.subspan(start);
+    invariant(wire::kHeaderBytes + room_bytes + tag <= batch.room.capacity() - start,
+              "a train's room never moves");
+    batch.room.resize(start + wire::kHeaderBytes + room_bytes + tag);
+    const MutableBytes packet = MutableBytes{batch.room}.subspan(start);
     const MutableBytes head = packet.first(wire::kHeaderBytes);
     const MutableBytes room = packet.subspan(wire::kHeaderBytes, room_bytes);
     wire::write_header(header, head);
@@ -188,21 +336,29 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
         body = room;
     }
     seal_.seal(header.packet_number, head, body, room, packet.last(tag));
-    add_piece(head);
-    add_piece(is_copied ? Bytes{room} : body);
-    add_piece(packet.last(tag));
+    batch.add_piece(head);
+    batch.add_piece(is_copied ? Bytes{room} : body);
+    batch.add_piece(packet.last(tag));
 }
 
 /// What follows the train's last piece in memory lengthens it.
-void Outbox::add_piece(Bytes piece) {
-    Sealed& train = trains_.back();
+void Outbox::Batch::add_piece(Bytes piece) {
+    Sealed& train = trains.back();
     train.bytes += piece.size();
-    if (train.pieces > 0 && pieces_.back().data() + pieces_.back().size() == piece.data()) {
-        pieces_.back() = {pieces_.back().data(), pieces_.back().size() + piece.size()};
+    if (train.pieces > 0 && pieces.back().data() + pieces.back().size() == piece.data()) {
+        pieces.back() = {pieces.back().data(), pieces.back().size() + piece.size()};
     } else {
-        pieces_.push_back(piece);
+        pieces.push_back(piece);
         ++train.pieces;
     }
+}
+
+void Outbox::Batch::clear() {
+    room.clear();
+    pieces.clear();
+    trains.clear();
+    is_open = true;
+    is_full = false;
 }
 
 }  // namespace stage

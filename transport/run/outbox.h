@@ -4,9 +4,13 @@
 // header, sealed payload and tag are written into one buffer, directly from the block's.
 // Otherwise only headers and tags are, and payloads are pieces of the block's own buffer, which
 // the kernel gathers. A train that the driver refuses stays as it is, numbers included, and is
-// offered again: a packet number is never used twice, so nothing is sealed twice. Trains to the
-// group use the flows that leave this host in turn, retransmissions included: if one flow is
-// dead, the retransmission takes another.
+// offered again: a packet number is never used twice, so nothing is sealed twice.
+//
+// Trains to the group use the flows that leave this host in turn, retransmissions included: if
+// one flow is dead, the retransmission takes another. An outlet that is full holds up no other:
+// it keeps the trains that it refused, control packets overtake them, and the flows of other
+// outlets carry what is to go to the group. What an outlet has refused for kStuck is lost, and
+// so is what it is offered from then on, until it takes a train again.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -14,6 +18,8 @@
 #include "transport/run/object/block_store.h"
 #include "transport/seal/session_seal.h"
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -23,6 +29,8 @@ namespace stage {
 
 class Outbox {
   public:
+    static constexpr Duration kStuck = std::chrono::milliseconds{250};
+
     /// All three must outlive the outbox. `config` gives rank, session and the largest chunk.
     /// `flows`: the number of flows that trains to the group use in turn.
     Outbox(Driver& driver,
@@ -32,36 +40,69 @@ class Outbox {
            std::uint8_t flows = 1);
 
     /// Takes over a batch whose DATA has chunks of `chunk_bytes`. Its blocks must stay resident
-    /// until flush() has reported that all of it left.
+    /// while needs() says so.
     void add(core::SendBatch&& batch, std::uint32_t chunk_bytes);
+    /// True if the outlets have kept up with what was added.
+    [[nodiscard]] bool has_room() const;
 
     /// Sends what is queued, as far as the driver takes it.
-    Result<Sent> flush();
-    [[nodiscard]] bool is_empty() const { return queue_.empty() && trains_.empty(); }
+    Status flush(Instant now);
+    /// The outlets that refused a train: bit k for the driver's k-th.
+    [[nodiscard]] std::uint32_t full_outlets() const;
+    [[nodiscard]] bool is_empty() const;
     /// True if queued or refused trains still need this block's buffer.
     [[nodiscard]] bool needs(BlockIndex block) const;
+    /// DATA that has not left counts as lost: all of it, or of one block.
+    void drop_data(std::optional<BlockIndex> block = {});
 
   private:
     /// A sealed train, refused or about to be sent.
     struct Sealed {
         TrainTarget target;
+        std::uint64_t id = 0;
         std::optional<BlockIndex> block;  ///< The block that its DATA lies in.
         std::size_t first_piece = 0;
         std::size_t pieces = 0;
         std::size_t bytes = 0;
         std::uint32_t packet_bytes = 0;
     };
+    /// Trains of one outlet that are offered together.
+    struct Batch {
+        /// The parts of trains that are not in a block's buffer; never moves.
+        std::vector<std::byte> room;
+        std::vector<Bytes> pieces;  ///< Pieces of room and of blocks, as they leave.
+        std::deque<Sealed> trains;
+        bool is_open = true;  ///< Nothing of it was refused yet: more trains may be added.
+        /// A train did not fit, so that no later one may be added before it.
+        bool is_full = false;
+
+        void add_piece(Bytes piece);
+        void clear();
+    };
+    struct Outlet {
+        Batch trains;
+        Batch overtaking;  ///< Control packets, while DATA in `trains` was refused.
+        std::optional<Instant> refused_since;
+        bool is_stuck = false;
+    };
+    struct Queued {
+        core::Send send;
+        std::uint16_t sealed = 0;  ///< Packets of it that are in trains already.
+    };
 
     [[nodiscard]] std::size_t packet_bytes_max() const;
-    [[nodiscard]] std::size_t room() const { return room_.capacity() - room_.size(); }
     void use_chunks_of(std::uint32_t bytes);
-    [[nodiscard]] std::size_t next_bytes_max() const;
-    void build_trains();
-    void build_train();
-    [[nodiscard]] TrainTarget target_of(const core::Send& send);
-    [[nodiscard]] Flow take_flow();
-    void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
-    void add_piece(Bytes piece);
+    [[nodiscard]] std::size_t next_bytes_max(const Queued& next) const;
+    bool build_trains();
+    bool build_train(Queued& next);
+    void fill_train(Batch& batch, Queued& next);
+    [[nodiscard]] Outlet& outlet_of(const TrainTarget& target);
+    [[nodiscard]] Batch* batch_for(const TrainTarget& target, const Queued& next);
+    [[nodiscard]] Batch* take_flow(TrainTarget& target, const Queued& next);
+    Status offer(Outlet& outlet, Instant now);
+    Status offer(Batch& batch);
+    static void judge(Outlet& outlet, const Batch& batch, std::size_t before, Instant now);
+    void write_packet(Batch& batch, const core::Send& send, std::uint16_t index, Bytes body);
     [[nodiscard]] Bytes payload(const core::Send& send, std::uint16_t index);
 
     Driver& driver_;
@@ -72,15 +113,10 @@ class Outbox {
     std::size_t train_packets_max_ = 1;
     std::uint8_t flows_;
     std::uint8_t next_flow_ = 0;
+    std::uint64_t last_id_ = 0;
 
-    std::deque<core::Send> queue_;
-    std::uint16_t sent_of_front_ =
-        0;  ///< Packets of the front entry that left in earlier trains.
-
-    /// The parts of trains that are not in a block's buffer; never moves.
-    std::vector<std::byte> room_;
-    std::vector<Bytes> pieces_;  ///< Pieces of room_ and of blocks, as they leave.
-    std::deque<Sealed> trains_;
+    std::deque<Queued> queue_;
+    std::vector<Outlet> outlets_;  ///< The driver's.
 };
 
 }  // namespace stage

@@ -14,8 +14,8 @@ constexpr Duration kTellEvery = std::chrono::milliseconds{100};
 constexpr Duration kWaitMax = std::chrono::milliseconds{100};
 /// For what is still to be sent once the core is over.
 constexpr Duration kLastSendsMax = std::chrono::seconds{1};
-/// While the driver refuses a train only writability is awaited: the core's sends are overdue
-/// all the time.
+/// While full outlets keep the core from sending only their room is awaited: its sends are
+/// overdue all the time.
 constexpr Duration kRefusedWait = std::chrono::milliseconds{1};
 /// Rounds of asking a core for more before the sockets are looked at again.
 constexpr int kRoundsMax = 16;
@@ -50,11 +50,14 @@ Waits Session::turn(Instant now, Readable found) {
     return waits;
 }
 
+bool Session::has_core_ended() const {
+    const core::Phase phase = parts_.core.outcome().phase;
+    return phase == core::Phase::released || phase == core::Phase::failed;
+}
+
 /// A driver that takes nothing any more does not keep the session from its end.
 bool Session::has_ended(Instant now) {
-    const core::Phase phase = parts_.core.outcome().phase;
-    const bool ended = phase == core::Phase::released || phase == core::Phase::failed;
-    if (!ended || parts_.core.deadline()) {
+    if (!has_core_ended() || parts_.core.deadline()) {
         return false;
     }
     ended_at_ = ended_at_.value_or(now);
@@ -198,7 +201,7 @@ void Session::operate(Instant now) {
             return;
         }
         for (const core::Operation& operation : operations_.operations) {
-            perform(now, operation);
+            perform(operation);
         }
         if (!done_at_once_.empty()) {
             parts_.core.on_done(now, done_at_once_);
@@ -207,7 +210,7 @@ void Session::operate(Instant now) {
     }
 }
 
-void Session::perform(Instant now, const core::Operation& operation) {
+void Session::perform(const core::Operation& operation) {
     switch (operation.kind) {
         case core::OperationKind::place:
             place(operation);
@@ -223,9 +226,9 @@ void Session::perform(Instant now, const core::Operation& operation) {
         case core::OperationKind::reconstruct:
             return reconstruct(*operation.code, operation.block, parts_.blocks);
         case core::OperationKind::leave_group:
-            return hear_group(now, false);
+            return hear_group(false);
         case core::OperationKind::join_group:
-            return hear_group(now, true);
+            return hear_group(true);
         case core::OperationKind::finish:
             return submit(operation, {});
         case core::OperationKind::load:
@@ -236,11 +239,10 @@ void Session::perform(Instant now, const core::Operation& operation) {
     }
 }
 
-/// A member that can't leave goes on as it is; one that can't come back is lost to the group.
-void Session::hear_group(Instant now, bool hears) {
-    if (auto changed = parts_.driver.hear_group(hears); !changed && hears) {
-        give_up(now, changed.error());
-    }
+/// A member that cannot leave stays; one that cannot come back is unreachable by multicast, and
+/// its core finds that out as in any other case.
+void Session::hear_group(bool hears) {
+    static_cast<void>(parts_.driver.hear_group(hears));
 }
 
 void Session::use_disk(const core::Operation& operation) {
@@ -265,12 +267,14 @@ void Session::place(const core::Operation& operation) {
 }
 
 /// A block that a queued train is still to be cut from keeps its buffer until the train left.
+/// If too many do, the train is lost.
 void Session::release(BlockIndex block) {
-    if (parts_.outbox.needs(block)) {
+    if (leaving_.size() < kLeavingBlocks && parts_.outbox.needs(block)) {
         leaving_.insert(block);
-    } else {
-        parts_.blocks.release(block);
+        return;
     }
+    parts_.outbox.drop_data(block);
+    parts_.blocks.release(block);
 }
 
 /// The core wants it again. Asked for each packet, and nearly always none is leaving.
@@ -281,24 +285,29 @@ void Session::stay(BlockIndex block) {
 }
 
 void Session::release_left() {
-    for (const BlockIndex block : leaving_) {
-        parts_.blocks.release(block);
-    }
-    leaving_.clear();
+    std::erase_if(leaving_, [this](BlockIndex block) {
+        const bool has_left = !parts_.outbox.needs(block);
+        if (has_left) {
+            parts_.blocks.release(block);
+        }
+        return has_left;
+    });
 }
 
+/// Once the core has ended no member needs DATA any more.
 void Session::send(Instant now) {
     for (int round = 0; round < kRoundsMax; ++round) {
-        auto flushed = parts_.outbox.flush();
-        if (!flushed) {
+        if (has_core_ended()) {
+            parts_.outbox.drop_data();
+        }
+        if (auto flushed = parts_.outbox.flush(now); !flushed) {
             give_up(now, flushed.error());
             return;
         }
-        blocked_ = *flushed == Sent::would_block;
-        if (blocked_) {
+        release_left();
+        if (!parts_.outbox.has_room()) {
             return;
         }
-        release_left();
         parts_.core.next_sends(now, sends_);
         if (sends_.sends.empty()) {
             return;
@@ -342,14 +351,14 @@ Waits Session::waits(Instant now) const {
     if (const auto deadline = parts_.core.deadline()) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
-    left = blocked_ ? std::max(left, kRefusedWait) : left;
+    left = parts_.outbox.has_room() ? left : std::max(left, kRefusedWait);
     if (parts_.flows != nullptr && !stays) {
         left = std::min(left, parts_.flows->patience().value_or(left));
     }
     const StreamWait stream = stays                        ? StreamWait::stays
                               : gathers > Duration::zero() ? StreamWait::gathers
                                                            : StreamWait::wakes;
-    return {.until = now + left, .stream = stream, .for_room = blocked_};
+    return {.until = now + left, .stream = stream, .outlets = parts_.outbox.full_outlets()};
 }
 
 void Session::hear_watcher(Instant now) {

@@ -64,11 +64,16 @@ enum class StreamWait : std::uint8_t {
 struct Waits {
     Instant until{};  ///< Then the next turn is due, whatever happened.
     StreamWait stream = StreamWait::wakes;
-    bool for_room = false;  ///< The driver refused a train; wait until it takes it.
+    std::uint32_t outlets =
+        0;  ///< Bit k: for room in the driver's outlet k, which refused a train.
 };
 
 class Session {
   public:
+    /// Blocks beyond CoreConfig::resident_blocks for which the store of blocks must have room:
+    /// released by the core, but still needed by a refused train.
+    static constexpr std::uint32_t kLeavingBlocks = 24;
+
     /// All parts must outlive the session.
     explicit Session(SessionParts parts);
     Session(const Session&) = delete;
@@ -96,8 +101,8 @@ class Session {
     [[nodiscard]] MutableBytes room_for(const wire::Header& header, std::size_t bytes);
     [[nodiscard]] std::size_t offset_of(ChunkIndex chunk) const;
     void operate(Instant now);
-    void perform(Instant now, const core::Operation& operation);
-    void hear_group(Instant now, bool hears);
+    void perform(const core::Operation& operation);
+    void hear_group(bool hears);
     void place(const core::Operation& operation);
     void use_disk(const core::Operation& operation);
     void submit(const core::Operation& operation, MutableBytes buffer);
@@ -105,6 +110,7 @@ class Session {
     void release(BlockIndex block);
     void stay(BlockIndex block);
     void release_left();
+    [[nodiscard]] bool has_core_ended() const;
     void tell(Instant now);
     [[nodiscard]] Waits waits(Instant now) const;
     [[nodiscard]] bool stream_waits(Instant now) const;
@@ -114,7 +120,6 @@ class Session {
 
     SessionParts parts_;
     seal::PayloadRoom room_;
-    bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
     bool is_over_ = false;
     std::optional<Instant> ended_at_;  ///< The core has nothing to do any more since.

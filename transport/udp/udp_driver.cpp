@@ -84,10 +84,7 @@ struct Envelope {
 }  // namespace
 
 UdpDriver::UdpDriver(UdpEndpoints endpoints)
-    : endpoints_{std::move(endpoints)},
-      slots_{kSlots},
-      peer_{.fd = endpoints_.peer.get()},
-      refusing_{peer_.fd} {
+    : endpoints_{std::move(endpoints)}, slots_{kSlots}, peer_{.fd = endpoints_.peer.get()} {
     for (const Address& member : endpoints_.members) {
         member_targets_.push_back(member.to_socket());
     }
@@ -216,10 +213,6 @@ const SocketAddress& UdpDriver::target_of(const Train& train) const {
                                  : member_targets_[train.target.peer.index()];
 }
 
-UdpDriver::Outlet& UdpDriver::outlet_of(const Train& train) {
-    return outlets_[train.target.to_group ? train.target.flow.index() % outlets_.size() : 0];
-}
-
 void UdpDriver::count_sent(const Train& train) {
     counters_.packets_sent += packets_of(train);
     counters_.bytes_sent += train.bytes;
@@ -229,7 +222,7 @@ Result<Sent> UdpDriver::send(const Train& train) {
     invariant(train.packet_bytes > 0 && train.bytes > 0, "a train has packets");
     invariant(train.pieces.size() <= kTrainPiecesMax, "a train's pieces are counted");
     invariant(packets_of(train) <= kTrainPacketsMax, "a train has at most 64 packets");
-    Outlet& outlet = outlet_of(train);
+    Outlet& outlet = outlets_[outlet_of(train.target)];
     const bool segmented = outlet.can_segment && packets_of(train) > 1;
     auto sent = segmented ? send_segmented(outlet, train) : send_singly(outlet, train);
     if (sent && *sent == Sent::all) {
@@ -238,29 +231,9 @@ Result<Sent> UdpDriver::send(const Train& train) {
     return sent;
 }
 
-/// Uses one system call for consecutive trains on the same rail.
-Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
-    std::size_t sent = 0;
-    while (sent < trains.size()) {
-        const auto rest = trains.subspan(sent);
-        Outlet& outlet = outlet_of(rest.front());
-        const auto other = std::ranges::find_if(
-            rest, [&](const Train& one) { return &outlet_of(one) != &outlet; });
-        const auto count = static_cast<std::size_t>(other - rest.begin());
-        const auto left = send_by(outlet, rest.first(count));
-        if (!left) {
-            return left.error();
-        }
-        sent += *left;
-        if (*left < count) {
-            break;
-        }
-    }
-    return sent;
-}
-
 /// What one call refuses is tried, and judged, alone; then the others again.
-Result<std::size_t> UdpDriver::send_by(Outlet& outlet, std::span<const Train> trains) {
+Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
+    Outlet& outlet = outlets_[trains.empty() ? 0 : outlet_of(trains.front().target)];
     if (trains.size() < 2 || !outlet.can_segment) {
         return Driver::send_together(trains);
     }
@@ -334,22 +307,29 @@ Result<Sent> UdpDriver::send_singly(Outlet& outlet, const Train& train) {
         header.msg_iovlen = static_cast<std::size_t>(&cuts[used] - header.msg_iov);
         left -= size;
     }
-    int sent = send_messages(outlet, std::span{messages}.first(count));
-    if (sent < 0 && errno == EMSGSIZE && may_fragment(outlet)) {
-        sent = send_messages(outlet, std::span{messages}.first(count));
+    const bool is_begun = train.id != 0 && outlet.begun == train.id;
+    auto rest = std::span{messages}.first(count).subspan(is_begun ? outlet.begun_packets : 0);
+    while (!rest.empty()) {
+        const int sent = send_messages(outlet, rest);
+        if (sent > 0) {
+            rest = rest.subspan(static_cast<std::size_t>(sent));
+        } else if (errno != EMSGSIZE || !may_fragment(outlet)) {
+            outlet.begun = train.id;
+            outlet.begun_packets = count - rest.size();
+            return refused(outlet, train, "sending packets");
+        }
     }
-    // A train that left in part counts as sent: the rest is lost, and repaired like any loss.
-    return sent > 0 ? Result<Sent>{Sent::all} : refused(outlet, train, "sending packets");
+    return Sent::all;
 }
 
-/// A rail is no reason to end: whatever it refuses for good is lost, and repaired by the first.
+/// What is refused for good is lost, and repaired if possible: neither a rail nor a peer nor a
+/// route is a reason to end, but a socket that is none.
 Result<Sent> UdpDriver::refused(Outlet& outlet, const Train& train, const char* doing) {
     const int cause = errno;
     const auto rail = static_cast<std::size_t>(&outlet - outlets_.data());
     // A card without a link may keep what it has for good.
     if (is_full(cause) && (rail == 0 || has_link(outlet.fd, endpoints_.interfaces[rail]))) {
         ++counters_.send_refused;
-        refusing_ = outlet.fd;
         return Sent::would_block;
     }
     if (rail != 0) {
@@ -357,7 +337,7 @@ Result<Sent> UdpDriver::refused(Outlet& outlet, const Train& train, const char* 
         outlet.asked = 1;
         return Sent::all;
     }
-    if (is_loss(cause)) {
+    if (cause != EBADF && cause != ENOTSOCK) {
         return Sent::all;
     }
     const Address& where = train.target.to_group

@@ -42,7 +42,13 @@ class UdpDriver final : public Driver {
     [[nodiscard]] std::vector<std::unique_ptr<FlowInbox>> take_flows() override;
     Status hear_group(bool hears) override;
     [[nodiscard]] bool carries(Flow flow) override;
-    [[nodiscard]] int refusing_descriptor() const override { return refusing_; }
+    [[nodiscard]] std::size_t outlets() const override { return outlets_.size(); }
+    [[nodiscard]] std::size_t outlet_of(const TrainTarget& target) const override {
+        return target.to_group ? target.flow.index() % outlets_.size() : 0;
+    }
+    [[nodiscard]] int outlet_descriptor(std::size_t outlet) const override {
+        return outlets_[outlet].fd;
+    }
     [[nodiscard]] std::vector<int> descriptors() const override;
     [[nodiscard]] int stream_descriptor() const override {
         return flows_.size() == 1 ? flows_.front().fd : -1;
@@ -58,15 +64,15 @@ class UdpDriver final : public Driver {
         bool fragments = false;  ///< The kernel fragments datagrams longer than the MTU.
         bool carries = true;     ///< As far as is known.
         std::uint32_t asked = 0;
+        std::uint64_t begun = 0;        ///< The train of which only a part left, or 0,
+        std::size_t begun_packets = 0;  ///< and this number of its packets.
     };
 
     Status read(ReadSocket& socket, std::size_t room, std::vector<ReceivedPacket>& packets);
     void look(ReadSocket& socket);
     [[nodiscard]] const SocketAddress& target_of(const Train& train) const;
     [[nodiscard]] Address flow_address(std::size_t flow) const;
-    [[nodiscard]] Outlet& outlet_of(const Train& train);
     void count_sent(const Train& train);
-    Result<std::size_t> send_by(Outlet& outlet, std::span<const Train> trains);
     Result<Sent> send_segmented(Outlet& outlet, const Train& train);
     [[nodiscard]] int send_messages(const Outlet& outlet, std::span<mmsghdr> messages);
     [[nodiscard]] static bool may_fragment(Outlet& outlet);
@@ -81,7 +87,6 @@ class UdpDriver final : public Driver {
     std::vector<ReadSocket> flows_;   ///< Those that take_flows() has not taken.
     std::vector<int> group_sockets_;  ///< Including those that were taken.
     std::vector<Outlet> outlets_;     ///< By rail; the first is the peers' socket.
-    int refusing_;                    ///< The descriptor of the outlet that was full last.
     std::uint32_t receives_ = 0;
     DriverCounters counters_;
 };

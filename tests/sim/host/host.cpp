@@ -51,8 +51,7 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
             object_,
             complain_},
       seal_{keys_of(plan, rank)},
-      // Twice what may be resident: as many may still be needed by a refused train.
-      blocks_{2 * plan.resident_blocks, object_.held_bytes_max()},
+      blocks_{plan.resident_blocks + Session::kLeavingBlocks, object_.held_bytes_max()},
       outbox_{driver_, seal_, blocks_, outbox_config(rank, object_, seal_.demux())},
       disk_{plan,
             rank,
@@ -200,7 +199,7 @@ void Host::sleep() {
     draw_lateness();
     const Instant due = clock_.world_time(waits_.until);
     wake_at(due + (due > events_.now() ? wake_latency() : Duration{}));
-    if (waits_.for_room) {
+    if (waits_.outlets != 0) {
         wake_at(driver_.room_at());
     }
     if (const auto first = driver_.inbox().first_at(stream_rests())) {

@@ -18,8 +18,13 @@ constexpr BlockIndex kBlock{3};
 /// Keeps every train it takes; refuses the first `refusals`.
 class Recorder final : public Driver {
   public:
+    explicit Recorder(std::size_t outlets = 1) : rails{outlets} {}
+
     Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }
     Result<Sent> send(const Train& train) override {
+        if (std::ranges::find(full, outlet_of(train.target)) != full.end()) {
+            return Sent::would_block;
+        }
         const bool is_full = takes > 0 && trains % (takes + 1) == takes;
         if (refusals > 0 || is_full) {
             refusals -= refusals > 0 ? 1 : 0;
@@ -45,6 +50,10 @@ class Recorder final : public Driver {
     [[nodiscard]] bool carries(Flow flow) override {
         return std::ranges::find(dead, flow) == dead.end();
     }
+    [[nodiscard]] std::size_t outlets() const override { return rails; }
+    [[nodiscard]] std::size_t outlet_of(const TrainTarget& target) const override {
+        return target.to_group ? target.flow.index() % rails : 0;
+    }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "recorder"; }
@@ -61,6 +70,8 @@ class Recorder final : public Driver {
     std::vector<std::vector<std::byte>> packets;
     std::vector<Flow> flows;  ///< By train.
     std::vector<Flow> dead;
+    std::size_t rails;
+    std::vector<std::size_t> full;  ///< Outlets that take nothing.
 
   private:
     DriverCounters counters_;
@@ -114,13 +125,10 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     driver.block = block;
 
     outbox.add(chunks(0, 3), config().chunk_bytes);
-    auto sent = outbox.flush();
-    REQUIRE(sent);
-    if (*sent == Sent::would_block) {
-        CHECK_FALSE(outbox.is_empty());
-        sent = outbox.flush();
+    REQUIRE(outbox.flush({}));
+    if (!outbox.is_empty()) {
+        REQUIRE(outbox.flush({}));
     }
-    REQUIRE(*sent == Sent::all);
     CHECK(outbox.is_empty());
     REQUIRE(driver.packets.size() == 3);
     CHECK(driver.trains == 1);
@@ -155,7 +163,7 @@ TEST_CASE("trains to the group go by the flows in turn, each whole, and say so")
     outbox.add(std::move(to_one), config().chunk_bytes);
     outbox.add(chunks(0, 1), config().chunk_bytes);  // What is sent again goes elsewhere.
     outbox.add(chunks(0, 1), config().chunk_bytes);
-    REQUIRE(outbox.flush());
+    REQUIRE(outbox.flush({}));
     REQUIRE(driver.flows == std::vector<Flow>{Flow{0}, Flow{1}, Flow{0}, Flow{2}, Flow{0}});
     REQUIRE(driver.packets.size() == 103);
     std::vector<std::size_t> of_flow(3);
@@ -177,7 +185,7 @@ TEST_CASE("a flow that carries nothing is passed over until it does again") {
     const auto send = [&](int trains) {
         for (; trains > 0; --trains) {
             outbox.add(chunks(0, 1), config().chunk_bytes);
-            REQUIRE(outbox.flush());
+            REQUIRE(outbox.flush({}));
         }
         return std::exchange(driver.flows, {});
     };
@@ -203,11 +211,10 @@ TEST_CASE("a block is needed until its last train has left") {
     CHECK(outbox.needs(kBlock));
     CHECK_FALSE(outbox.needs(BlockIndex{4}));
     driver.refusals = 1;
-    const auto refused = outbox.flush();
-    REQUIRE(refused);
-    REQUIRE(*refused == Sent::would_block);
+    REQUIRE(outbox.flush({}));
+    REQUIRE_FALSE(outbox.is_empty());
     CHECK(outbox.needs(kBlock));
-    REQUIRE(outbox.flush());
+    REQUIRE(outbox.flush({}));
     CHECK_FALSE(outbox.needs(kBlock));
 }
 
@@ -226,7 +233,7 @@ TEST_CASE("copies of a control packet are one train, each under its own number")
     core::SendBatch batch;
     batch.sends = {send};
     outbox.add(std::move(batch), config().chunk_bytes);
-    REQUIRE(outbox.flush());
+    REQUIRE(outbox.flush({}));
     CHECK(driver.trains == 1);
     REQUIRE(driver.packets.size() == 3);
     for (std::uint64_t copy = 0; copy < 3; ++copy) {
@@ -256,7 +263,7 @@ TEST_CASE("what the driver refused in the middle leaves later, once and in order
     driver.takes = 5;  // At a time.
     int flushes = 0;
     while (!outbox.is_empty()) {
-        REQUIRE(outbox.flush());
+        REQUIRE(outbox.flush({}));
         ++flushes;
     }
     CHECK(flushes > 5);
@@ -269,6 +276,133 @@ TEST_CASE("what the driver refused in the middle leaves later, once and in order
     }
 }
 
+core::SendBatch control(std::uint64_t number, bool to_group = false) {
+    core::Send send;
+    send.type = wire::PacketType::report;
+    send.to = {.to_group = to_group, .peer = kReceiver};
+    send.packet_number = number;
+    send.body.assign(8, std::byte{1});
+    core::SendBatch batch;
+    batch.sends.push_back(std::move(send));
+    return batch;
+}
+
+/// A source with two rails, and a block to send.
+struct TwoRails {
+    TwoRails() {
+        static_cast<void>(blocks.acquire(kBlock));
+        blocks.set_extent(kBlock, 100 * kChunk);
+    }
+
+    void send(core::SendBatch batch, Duration now = {}) {
+        outbox.add(std::move(batch), kChunk);
+        REQUIRE(outbox.flush(Instant{now}));
+    }
+    [[nodiscard]] wire::PacketType type_of(std::size_t packet) const {
+        wire::HeaderFault fault{};
+        return wire::read_header(driver.packets.at(packet), fault)->type;
+    }
+
+    Recorder driver{2};
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::auth)};
+    BlockStore blocks{1};
+    Outbox outbox{driver, sealer, blocks, config(), 2};
+};
+
+TEST_CASE("an outlet that is full holds up no other") {
+    TwoRails source;
+    source.driver.full = {1};
+    for (int i = 0; i < 4; ++i) {
+        source.send(chunks(0, 1));
+    }
+    source.send(control(9));
+    // The second waits for its rail, the others leave by the first.
+    CHECK(source.driver.packets.size() == 4);
+    CHECK(source.outbox.full_outlets() == 2U);
+    CHECK(source.outbox.has_room());
+    source.driver.full = {};
+    REQUIRE(source.outbox.flush({}));
+    CHECK(source.driver.packets.size() == 5);
+    CHECK(source.outbox.is_empty());
+
+    source.driver.full = {0};
+    source.driver.flows.clear();
+    source.send(control(10));
+    for (int i = 0; i < 4; ++i) {
+        source.send(chunks(0, 1));
+    }
+    CHECK(source.driver.flows == std::vector<Flow>(4, Flow{1}));
+}
+
+TEST_CASE("a control packet overtakes DATA that was refused") {
+    TwoRails source;
+    source.driver.full = {0, 1};
+    source.send(chunks(0, 3));
+    source.send(chunks(0, 3));
+    source.send(control(9));
+    source.send(control(10, true));
+    source.driver.full = {};
+    REQUIRE(source.outbox.flush({}));
+    REQUIRE(source.driver.packets.size() == 8);
+    CHECK(source.type_of(0) == wire::PacketType::report);
+    CHECK(source.outbox.is_empty());
+}
+
+TEST_CASE(
+    "what an outlet refuses for long is lost, and its flows carry nothing until it takes") {
+    constexpr Duration kSoon = Outbox::kStuck / 2;
+    TwoRails source;
+    source.driver.full = {1};
+    source.send(chunks(0, 1));
+    source.send(chunks(0, 1));
+    source.send(chunks(0, 1), kSoon);
+    CHECK_FALSE(source.outbox.is_empty());
+    CHECK(source.outbox.needs(kBlock));
+    REQUIRE(source.outbox.flush(Instant{Outbox::kStuck}));
+    CHECK(source.outbox.is_empty());
+    CHECK_FALSE(source.outbox.needs(kBlock));
+
+    source.driver.full = {};
+    source.driver.flows.clear();
+    source.send(chunks(0, 1), Outbox::kStuck + kSoon);
+    source.send(chunks(0, 1), Outbox::kStuck + kSoon);
+    CHECK(source.driver.flows == std::vector<Flow>(2, Flow{0}));
+    source.send(chunks(0, 1), Outbox::kStuck * 2);
+    source.send(chunks(0, 1), Outbox::kStuck * 2);
+    CHECK(source.driver.flows.back() != source.driver.flows[2]);
+}
+
+TEST_CASE("a single outlet that is stuck does not keep what it is offered") {
+    TwoRails source;
+    source.driver.full = {0, 1};
+    source.send(control(1));
+    for (std::uint64_t number = 2; number < 100; ++number) {
+        source.send(control(number), Outbox::kStuck * static_cast<int>(number));
+        CHECK(source.outbox.is_empty());
+    }
+    source.driver.full = {};
+    source.send(control(100), Outbox::kStuck * 100);
+    CHECK(source.driver.packets.size() == 1);
+}
+
+TEST_CASE("DATA can be dropped, and control packets stay") {
+    TwoRails source;
+    source.driver.full = {0, 1};
+    source.send(chunks(0, 3));
+    source.send(control(9));
+    core::SendBatch to_one = chunks(0, 1);
+    to_one.sends.front().to = {.to_group = false, .peer = kReceiver};
+    source.send(std::move(to_one));
+    source.outbox.drop_data(BlockIndex{4});
+    CHECK(source.outbox.needs(kBlock));
+    source.outbox.drop_data();
+    CHECK_FALSE(source.outbox.needs(kBlock));
+    source.driver.full = {};
+    REQUIRE(source.outbox.flush({}));
+    REQUIRE(source.driver.packets.size() == 1);
+    CHECK(source.type_of(0) == wire::PacketType::report);
+}
+
 TEST_CASE("a long run is cut into trains that fit one system call") {
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, seal::Protection::auth)};
@@ -277,7 +411,7 @@ TEST_CASE("a long run is cut into trains that fit one system call") {
     blocks.set_extent(kBlock, 200 * kChunk);
     Outbox outbox{driver, sealer, blocks, config()};
     outbox.add(chunks(0, 200), config().chunk_bytes);
-    REQUIRE(outbox.flush());
+    REQUIRE(outbox.flush({}));
     CHECK(driver.packets.size() == 200);
     CHECK(driver.trains == 4);  // 63 packets of 1028 bytes stay below 65,000
 }

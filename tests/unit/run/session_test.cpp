@@ -34,7 +34,7 @@ class FullDriver final : public Driver {
     }
     Status hear_group(bool) override { return {}; }
     [[nodiscard]] std::vector<int> descriptors() const override { return {quiet_.get()}; }
-    [[nodiscard]] int refusing_descriptor() const override { return full_.get(); }
+    [[nodiscard]] int outlet_descriptor(std::size_t) const override { return full_.get(); }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "full"; }
 
@@ -150,6 +150,120 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
         CHECK(driver.reads[read].peers);
         CHECK(driver.reads[read].stream == (read >= kRoomAt));
     }
+}
+
+/// Has one thing to do, then many chunks to send to the group, and fails once it is aborted.
+class StubbornCore final : public AnyCore {
+  public:
+    explicit StubbornCore(core::OperationKind first) : first_{first} {
+        outcome_.phase = core::Phase::moving;
+        outcome_.chunk_bytes = 1000;
+    }
+
+    void on_datagrams(Instant, std::span<const core::Datagram>) override {}
+    void on_done(Instant, std::span<const core::Completion>) override {}
+    void on_time(Instant) override {}
+    void on_abort(Instant, const Error&) override { outcome_.phase = core::Phase::failed; }
+    void on_all_listen(Instant) override {}
+    void next_sends(Instant, core::SendBatch& sends) override {
+        if (outcome_.phase == core::Phase::moving) {
+            core::Send& send = sends.sends.emplace_back();
+            send.to.to_group = true;
+            send.packet_number = number_ += 2;
+        }
+    }
+    void next_operations(Instant, core::OperationBatch& operations) override {
+        if (!std::exchange(has_begun_, true)) {
+            operations.operations.emplace_back().kind = first_;
+        }
+    }
+    [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
+    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
+    [[nodiscard]] std::uint64_t numbers_sent() const { return number_; }
+
+  private:
+    core::OperationKind first_;
+    bool has_begun_ = false;
+    std::uint64_t number_ = 0;
+    core::Outcome outcome_;
+};
+
+/// Takes nothing, and cannot join a group.
+class UselessDriver final : public Driver {
+  public:
+    Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }
+    Result<Sent> send(const Train&) override { return Sent::would_block; }
+    Status hear_group(bool) override { return Error{Blame::node, "no such interface"}; }
+    [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
+    [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
+    [[nodiscard]] std::string name() const override { return "useless"; }
+
+  private:
+    DriverCounters counters_;
+};
+
+class CancelledWatcher final : public Watcher {
+  public:
+    void on_progress(const core::Outcome&) override {}
+    Status on_readable() override { return Error{Blame::user, "cancelled"}; }
+};
+
+/// A session of such parts, without threads and time.
+struct Stubborn {
+    explicit Stubborn(core::OperationKind first) : core{first} {
+        static_cast<void>(blocks.acquire({}));
+        blocks.set_extent({}, 1000);
+    }
+    static seal::SessionKeys keys() {
+        seal::SessionKeys keys;
+        keys.protection = seal::Protection::none;
+        keys.members.resize(2);
+        return keys;
+    }
+
+    StubbornCore core;
+    UselessDriver driver;
+    seal::SessionSeal seal{keys()};
+    BlockStore blocks{2};
+    NoObject object;
+    DiskQueue disk{object, 1};
+    Outbox outbox{driver, seal, blocks, core::CoreConfig{}, 1};
+    CancelledWatcher watcher;
+    Session session{{.core = core,
+                     .driver = driver,
+                     .seal = seal,
+                     .blocks = blocks,
+                     .disk = disk,
+                     .outbox = outbox,
+                     .watcher = watcher}};
+};
+
+TEST_CASE("a member that cannot join the group again goes on without multicast") {
+    Stubborn member{core::OperationKind::join_group};
+    static_cast<void>(member.session.turn(Instant{}, {}));
+    CHECK(member.core.outcome().phase == core::Phase::moving);
+    CHECK_FALSE(member.session.is_over());
+}
+
+TEST_CASE("what a full driver still holds of DATA keeps no session from its end") {
+    Stubborn member{core::OperationKind::leave_group};
+    const Waits waits = member.session.turn(Instant{}, {});
+    CHECK(waits.outlets == 1U);
+    CHECK_FALSE(member.session.is_over());
+    member.session.hear_watcher(Instant{});
+    static_cast<void>(member.session.turn(Instant{}, {}));
+    CHECK(member.session.is_over());
+}
+
+TEST_CASE("a core goes on sending while its outlet is stuck, and its chunks are lost") {
+    Stubborn member{core::OperationKind::leave_group};
+    Instant now{};
+    for (int i = 0; i < 100; ++i) {
+        static_cast<void>(member.session.turn(now, {}));
+        now += Outbox::kStuck;
+    }
+    CHECK(member.outbox.full_outlets() == 0U);
+    CHECK(member.core.numbers_sent() > 100);
 }
 
 BroadcastConfig config_of_source() {

@@ -101,7 +101,7 @@ TEST_CASE("flow k leaves by rail k mod n, one by one and together") {
     const std::vector<std::byte> body(40, std::byte{1});
     const Bytes piece = body;
     std::vector<Train> trains;
-    for (const std::uint8_t number : std::array<std::uint8_t, 5>{1, 3, 0, 2, 1}) {
+    for (const std::uint8_t number : std::array<std::uint8_t, 5>{1, 3, 3, 1, 1}) {
         trains.push_back(
             {.target = flow(number), .pieces = {&piece, 1}, .bytes = 40, .packet_bytes = 40});
     }
@@ -110,7 +110,7 @@ TEST_CASE("flow k leaves by rail k mod n, one by one and together") {
     REQUIRE(sent);
     CHECK(*sent == 5);
     CHECK(driver.counters().packets_sent == 4 * 3 + 5);
-    CHECK(driver.counters().send_calls - before == 3);  // 1 and 3, 0 and 2, 1
+    CHECK(driver.counters().send_calls - before == 1);
 }
 
 TEST_CASE("a rail that is gone loses its trains and carries no more; the first one is needed") {
@@ -126,9 +126,18 @@ TEST_CASE("a rail that is gone loses its trains and carries no more; the first o
     CHECK_FALSE(driver.carries(Flow{3}));
 
     Source other;
-    other.endpoints.peer.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    other.endpoints.peer.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
     UdpDriver dead{std::move(other.endpoints)};
     CHECK_FALSE(send_to(dead, flow(0)));
+}
+
+TEST_CASE("whatever a send meets but a socket that is none is loss") {
+    Source source;
+    source.endpoints.peer.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    UdpDriver driver{std::move(source.endpoints)};
+    const auto lost = send_to(driver, flow(0));  // Not connected.
+    REQUIRE(lost);
+    CHECK(*lost == Sent::all);
 }
 
 TEST_CASE("a flow whose interface is down carries nothing") {
@@ -170,19 +179,61 @@ TEST_CASE("a rail that is full is what is waited for, not the first one") {
     const UniqueFd far = far_end_of_rail(source);
     const int rail = source.endpoints.rails[0].get();
     UdpDriver driver{std::move(source.endpoints)};
-    CHECK(driver.refusing_descriptor() == driver.descriptors().front());
+    REQUIRE(driver.outlets() == 2);
+    CHECK(driver.outlet_descriptor(0) == driver.descriptors().front());
+    CHECK(driver.outlet_descriptor(driver.outlet_of(flow(1))) == rail);
     auto sent = send_to(driver, flow(1), 900);
     while (sent && *sent == Sent::all) {
         sent = send_to(driver, flow(1), 900);
     }
     REQUIRE(sent);
-    CHECK(driver.refusing_descriptor() == rail);
-    CHECK_FALSE(is_ready(driver.refusing_descriptor(), POLLOUT, 0));
-    CHECK(is_ready(driver.descriptors().front(), POLLOUT, 0));
+    CHECK_FALSE(is_ready(rail, POLLOUT, 0));
+    CHECK(is_ready(driver.outlet_descriptor(0), POLLOUT, 0));
     std::array<std::byte, 1000> room{};
     while (::recv(far.get(), room.data(), room.size(), MSG_DONTWAIT) > 0) {
     }
-    CHECK(is_ready(driver.refusing_descriptor(), POLLOUT, kWaitMs));
+    CHECK(is_ready(rail, POLLOUT, kWaitMs));
+}
+
+// Where the kernel does not segment, a full socket may take only some packets of a train.
+TEST_CASE("a train that left in part leaves no packet behind, and none twice") {
+    Source source;
+    const UniqueFd far = far_end_of_rail(source);
+    const int small = 1;  // The kernel's least, some 4.6 KB: the train is too large for it.
+    REQUIRE(::setsockopt(
+                source.endpoints.rails[0].get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small) ==
+            0);
+    UdpDriver driver{std::move(source.endpoints)};
+    std::vector<std::byte> body;
+    for (unsigned packet = 0; packet < 20; ++packet) {
+        body.insert(body.end(), 500, static_cast<std::byte>(packet));
+    }
+    const Bytes piece = body;
+    const Train train{.target = flow(1),
+                      .pieces = {&piece, 1},
+                      .bytes = body.size(),
+                      .packet_bytes = 500,
+                      .id = 7};
+    std::vector<std::byte> heard;
+    int refusals = 0;
+    for (bool is_left = true; is_left;) {
+        const auto sent = driver.send(train);
+        REQUIRE(sent);
+        is_left = *sent == Sent::would_block;
+        refusals += is_left ? 1 : 0;
+        std::array<std::byte, 1000> room{};
+        for (ssize_t got = 0;
+             (got = ::recv(far.get(), room.data(), room.size(), MSG_DONTWAIT)) > 0;) {
+            CHECK(got == 500);
+            heard.push_back(room[0]);
+        }
+    }
+    CHECK(refusals > 0);
+    REQUIRE(heard.size() == 20);
+    for (unsigned packet = 0; packet < 20; ++packet) {
+        CHECK(heard[packet] == static_cast<std::byte>(packet));
+    }
+    CHECK(driver.counters().packets_sent == 20);
 }
 
 }  // namespace
