@@ -4,8 +4,9 @@
 #include "stager/cache/sealed_copy.h"
 #include "stager/disk/disk_io.h"
 #include "stager/disk/drop_behind.h"
-#include "stager/spawn/descriptors.h"
+#include "stager/spawn/request.h"
 #include "transport/base/codec.h"
+#include "transport/os/descriptors.h"
 
 #include <grp.h>
 #include <linux/fs.h>
@@ -201,8 +202,9 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite
 
 int run_cache_copier(int fd, uid_t uid, gid_t gid) {
     static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
-    const Result<Received> received = receive_with_descriptors(fd);
-    if (!received || received->ended) {
+    const Result<Received> received =
+        receive_with_descriptors(fd, kSpawnRequestMax, kSpawnFdsMax);
+    if (!received || received->ended || received->is_cut) {
         return 1;
     }
     const Result<Content> content = work_on(*received, fd, uid, gid);

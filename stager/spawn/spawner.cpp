@@ -1,8 +1,8 @@
 #include "stager/spawn/spawner.h"
 
-#include "stager/spawn/descriptors.h"
 #include "stager/spawn/event.h"
 #include "stager/spawn/spawner_process.h"
+#include "transport/os/descriptors.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>

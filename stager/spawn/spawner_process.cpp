@@ -3,9 +3,9 @@
 #include "stager/spawn/cgroup.h"
 #include "stager/spawn/child.h"
 #include "stager/spawn/child_work.h"
-#include "stager/spawn/descriptors.h"
 #include "stager/spawn/event.h"
 #include "stager/spawn/own_children.h"
+#include "transport/os/descriptors.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -109,8 +109,9 @@ void SpawnerProcess::wait_and_serve(int timeout_ms) {
 }
 
 void SpawnerProcess::on_request() {
-    const auto received = receive_with_descriptors(daemon_.get());
-    if (!received || received->ended) {
+    const auto received =
+        receive_with_descriptors(daemon_.get(), kSpawnRequestMax, kSpawnFdsMax);
+    if (!received || received->ended || received->is_cut) {
         alive_ = false;
         return;
     }

@@ -4,6 +4,7 @@
 // piece. A worker is its user's process, and sends what it likes.
 #include "stager/messages/worker_setup.h"
 #include "tests/fuzz/fuzz.h"
+#include "transport/os/descriptors.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -43,25 +44,11 @@ std::vector<UniqueFd> beside(std::uint8_t how) {
 }
 
 void send_raw(int socket, Bytes datagram, const std::vector<UniqueFd>& files) {
-    iovec part{const_cast<std::byte*>(datagram.data()), datagram.size()};  // NOLINT
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> room{};
-    msghdr head{};
-    head.msg_iov = &part;
-    head.msg_iovlen = 1;
-    if (!files.empty()) {
-        head.msg_control = room.data();
-        head.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
-        cmsghdr* control = CMSG_FIRSTHDR(&head);
-        invariant(control != nullptr, "there is room for them");
-        control->cmsg_level = SOL_SOCKET;
-        control->cmsg_type = SCM_RIGHTS;
-        control->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
-        for (std::size_t i = 0; i < files.size(); ++i) {
-            const int fd = files[i].get();
-            std::memcpy(CMSG_DATA(control) + i * sizeof(int), &fd, sizeof(int));
-        }
+    std::vector<int> fds;
+    for (const UniqueFd& file : files) {
+        fds.push_back(file.get());
     }
-    invariant(::sendmsg(socket, &head, MSG_NOSIGNAL) >= 0, "a datagram can be sent");
+    invariant(send_with_descriptors(socket, datagram, fds).ok(), "a datagram can be sent");
 }
 
 /// True if it was taken for a message.

@@ -1,7 +1,7 @@
 #include "stager/daemon/base/closing_process.h"
 
 #include "stager/daemon/base/children.h"
-#include "stager/spawn/descriptors.h"
+#include "transport/os/descriptors.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/cache/node_cache.h"
-#include "stager/spawn/descriptors.h"
 #include "transport/base/log.h"
 #include "transport/base/random_value.h"
+#include "transport/os/descriptors.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

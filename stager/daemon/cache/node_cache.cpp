@@ -5,7 +5,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/cache/cache_directory.h"
 #include "stager/messages/untrusted_fd.h"
-#include "stager/spawn/descriptors.h"
+#include "transport/os/descriptors.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -1,8 +1,8 @@
 #include "stager/cache/store.h"
 
 #include "stager/cache/copier.h"
-#include "stager/spawn/descriptors.h"
 #include "tests/unit/files/scratch.h"
+#include "transport/os/descriptors.h"
 
 #include <catch2/catch.hpp>
 
@@ -269,11 +269,11 @@ TEST_CASE("the copier becomes a user without rights, copies, and reports the con
     ::close(ends[1]);
     const std::array fds{from.get(), to.get()};
     REQUIRE(send_with_descriptors(ours.get(), encode_copy_order({.size = 3}), fds).ok());
-    const auto question = receive_with_descriptors(ours.get());
+    const auto question = receive_with_descriptors(ours.get(), 4096, 1);
     REQUIRE(question);
     CHECK(decode_room_question(question->message) == 3);
     REQUIRE(send_with_descriptors(ours.get(), encode_room_answer(), {}).ok());
-    const auto answer = receive_with_descriptors(ours.get());
+    const auto answer = receive_with_descriptors(ours.get(), 4096, 1);
     REQUIRE(answer);
     CHECK_FALSE(decode_room_question(answer->message));
     const auto content = decode_copy_answer(answer->message);

@@ -3,6 +3,7 @@
 #include "stager/daemon/base/loop.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/scratch.h"
+#include "transport/os/descriptors.h"
 
 #include <catch2/catch.hpp>
 
@@ -126,20 +127,7 @@ UniqueFd send_with_pipe(int socket, Bytes bytes, int flags) {
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
     UniqueFd reading{ends[0]};
     const UniqueFd writing{ends[1]};
-    iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-    msghdr head{};
-    head.msg_iov = &part;
-    head.msg_iovlen = 1;
-    head.msg_control = room.data();
-    head.msg_controllen = room.size();
-    cmsghdr* control = CMSG_FIRSTHDR(&head);
-    control->cmsg_level = SOL_SOCKET;
-    control->cmsg_type = SCM_RIGHTS;
-    control->cmsg_len = CMSG_LEN(sizeof(int));
-    const int fd = writing.get();
-    std::copy_n(reinterpret_cast<const unsigned char*>(&fd), sizeof fd, CMSG_DATA(control));
-    REQUIRE(::sendmsg(socket, &head, flags | MSG_NOSIGNAL) > 0);
+    REQUIRE(send_with_descriptors(socket, bytes, std::array{writing.get()}, flags).ok());
     return reading;
 }
 

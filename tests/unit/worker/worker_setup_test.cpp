@@ -1,9 +1,9 @@
 // Tests the messages between daemon and worker.
 #include "stager/messages/worker_setup.h"
 
-#include "stager/spawn/descriptors.h"
 #include "tests/unit/files/scratch.h"
 #include "transport/base/prng.h"
+#include "transport/os/descriptors.h"
 #include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
@@ -88,22 +88,8 @@ bool come_to_be_open(std::size_t count) {
 
 /// A datagram of an untrusted process, with or without a descriptor.
 void send_raw(int socket, const std::vector<std::byte>& bytes, int descriptor) {
-    std::vector<std::byte> copy = bytes;
-    iovec part{copy.data(), copy.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-    msghdr head{};
-    head.msg_iov = &part;
-    head.msg_iovlen = 1;
-    if (descriptor >= 0) {
-        head.msg_control = room.data();
-        head.msg_controllen = room.size();
-        cmsghdr* control = CMSG_FIRSTHDR(&head);
-        control->cmsg_level = SOL_SOCKET;
-        control->cmsg_type = SCM_RIGHTS;
-        control->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(control), &descriptor, sizeof(int));
-    }
-    REQUIRE(::sendmsg(socket, &head, 0) >= 0);
+    const std::span beside{&descriptor, descriptor < 0 ? 0U : 1U};
+    REQUIRE(send_with_descriptors(socket, bytes, beside).ok());
 }
 
 }  // namespace

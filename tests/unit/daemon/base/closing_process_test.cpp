@@ -2,10 +2,10 @@
 #include "stager/daemon/base/closing_process.h"
 
 #include "stager/daemon/base/children.h"
-#include "stager/spawn/descriptors.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "tests/unit/worker/lingering_stream.h"
+#include "transport/os/descriptors.h"
 
 #include <catch2/catch.hpp>
 
