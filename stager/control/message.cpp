@@ -1,6 +1,6 @@
 #include "stager/control/message.h"
 
-#include "stager/control/fields.h"
+#include "transport/base/fields.h"
 #include "transport/base/hex.h"
 #include "transport/base/utf8.h"
 
@@ -9,79 +9,18 @@
 namespace stage {
 namespace {
 
-enum class Type : std::uint8_t {
-    stage = 1,
-    query = 2,
-    end = 3,
-    ping = 4,
-    push = 5,
-    status = 6,
-    verdict = 65,
-    ack = 66,
-    pong = 67,
-    refused = 68,
-    report = 69,
-    verdict_with_directories = 70,
-};
+constexpr TypeNumbers<Request> kRequests{1, 2, 3, 4, 5, 6};
+/// A verdict with directories has a number of its own.
+constexpr std::uint8_t kVerdict = 65;
+constexpr std::uint8_t kVerdictWithDirectories = 70;
 
-ByteWriter begin(Type type) {
-    ByteWriter writer;
-    writer.u8(kControlVersion).u8(static_cast<std::uint8_t>(type));
-    return writer;
+constexpr TypeNumbers<Answer> answer_numbers(bool has_directories) {
+    return {has_directories ? kVerdictWithDirectories : kVerdict, 66, 67, 68, 69};
 }
 
 /// Empty or absolute.
-std::string take_absolute(ByteReader& reader) {
-    std::string path = take_text(reader, kMaxPathBytes);
-    if (!path.empty() && path.front() != '/') {
-        reader.fail();
-    }
-    return path;
-}
-
-std::vector<std::byte> encode_one(const StageRequest& request) {
-    ByteWriter writer = begin(Type::stage);
-    put_key(writer, request.key);
-    writer.u32(request.uid).u32(request.gid);
-    put_text(writer, request.node_name, kMaxNameBytes);
-    put_text(writer, request.node_list, kMaxNodeListBytes);
-    put_text(writer, request.work_dir, kMaxPathBytes);
-    put_text(writer, request.specs, kMaxSpecsBytes);
-    writer.u8(request.is_late ? 1 : 0);
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const QueryRequest& request) {
-    ByteWriter writer = begin(Type::query);
-    put_key(writer, request.key);
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const EndRequest& request) {
-    ByteWriter writer = begin(Type::end);
-    writer.u32(request.job_id).u32(request.step_id);
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const PingRequest& /*request*/) {
-    return begin(Type::ping).take();
-}
-
-std::vector<std::byte> encode_one(const PushRequest& request) {
-    ByteWriter writer = begin(Type::push);
-    put_key(writer, request.id);
-    put_enum(writer, request.mode);
-    writer.u64(request.rate).u32(request.timeout_s);
-    put_text(writer, request.node_list, kMaxNodeListBytes);
-    put_text(writer, request.specs, kMaxSpecsBytes);
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const StatusRequest& request) {
-    ByteWriter writer = begin(Type::status);
-    put_enum(writer, request.kind);
-    put_key(writer, request.key);
-    return writer.take();
+void absolute(auto& on, auto& path) {
+    on.text(path, kMaxPathBytes).require(path.empty() || path.front() == '/');
 }
 
 /// A path below the stage directory is encoded without it, so that all paths fit into one
@@ -93,124 +32,104 @@ std::string_view below(std::string_view path, std::string_view directory) {
     return is_below ? path.substr(directory.size() + 1) : path;
 }
 
-std::vector<std::byte> encode_one(const Verdict& verdict) {
-    const bool has_directories = !verdict.directories.empty();
-    ByteWriter writer = begin(has_directories ? Type::verdict_with_directories : Type::verdict);
-    put_enum(writer, verdict.state);
-    put_enum(writer, verdict.blame);
-    put_cut(writer, verdict.sentence, kMaxSentenceBytes);
-    put_text(writer, verdict.stage_dir, kMaxPathBytes);
-    invariant(verdict.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");
-    writer.u16(static_cast<std::uint16_t>(verdict.paths.size()));
-    for (const std::string& path : verdict.paths) {
-        put_text(writer, below(path, verdict.stage_dir), kMaxPathBytes);
-    }
-    invariant(verdict.directories.size() <= kMaxDirectories, "a verdict's directories are few");
-    if (has_directories) {
-        writer.u16(static_cast<std::uint16_t>(verdict.directories.size()));
-    }
-    for (const std::string& directory : verdict.directories) {
-        put_text(writer, directory, kMaxPathBytes);
-    }
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const Ack& /*answer*/) {
-    return begin(Type::ack).take();
-}
-
-std::vector<std::byte> encode_one(const Pong& answer) {
-    ByteWriter writer = begin(Type::pong);
-    put_text(writer, answer.version, kMaxNameBytes);
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const Refused& answer) {
-    ByteWriter writer = begin(Type::refused);
-    put_enum(writer, answer.blame);
-    put_cut(writer, answer.sentence, kMaxSentenceBytes);
-    return writer.take();
-}
-
-std::vector<std::byte> encode_one(const Report& answer) {
-    ByteWriter writer = begin(Type::report);
-    put_text(writer, answer.json, kMaxReportBytes);
-    return writer.take();
-}
-
-StageRequest take_stage(ByteReader& reader) {
-    StageRequest request;
-    request.key = take_key(reader);
-    request.uid = reader.u32();
-    request.gid = reader.u32();
-    request.node_name = take_text(reader, kMaxNameBytes);
-    request.node_list = take_text(reader, kMaxNodeListBytes);
-    request.work_dir = take_absolute(reader);
-    request.specs = take_text(reader, kMaxSpecsBytes);
-    request.is_late = reader.u8() != 0;
-    return request;
-}
-
-PushRequest take_push(ByteReader& reader) {
-    PushRequest request;
-    request.id = take_key(reader);
-    request.mode = take_enum(reader, PushMode::compare);
-    request.rate = reader.u64();
-    request.timeout_s = reader.u32();
-    request.node_list = take_text(reader, kMaxNodeListBytes);
-    request.specs = take_text(reader, kMaxSpecsBytes);
-    return request;
-}
-
-StatusRequest take_status(ByteReader& reader) {
-    StatusRequest request;
-    request.kind = take_enum(reader, StatusKind::explain);
-    request.key = take_key(reader);
-    return request;
-}
-
-Verdict take_verdict(ByteReader& reader) {
-    Verdict verdict;
-    verdict.state = take_enum(reader, VerdictState::busy);
-    verdict.blame = take_enum(reader, Blame::internal);
-    verdict.sentence = take_text(reader, kMaxSentenceBytes);
-    verdict.stage_dir = take_absolute(reader);
-    const std::size_t count = reader.u16();
-    if (count > kMaxSpecs) {
-        reader.fail();
-        return verdict;
-    }
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-        std::string path = take_text(reader, kMaxPathBytes);
-        const bool is_whole = path.empty() || path.starts_with('/');
-        if (!is_whole && verdict.stage_dir.empty()) {
-            reader.fail();
-            return verdict;
-        }
-        verdict.paths.push_back(is_whole ? std::move(path) : verdict.stage_dir + '/' + path);
-    }
-    return verdict;
-}
-
-void take_directories(ByteReader& reader, Verdict& verdict) {
-    const std::size_t count = reader.u16();
-    if (count == 0 || count > kMaxDirectories) {
+/// Reads the absolute path of what below() made.
+std::string take_path(ByteReader& reader, const std::string& directory) {
+    std::string path;
+    FieldReader{reader}.text(path, kMaxPathBytes);
+    const bool is_whole = path.empty() || path.front() == '/';
+    if (!is_whole && directory.empty()) {
         reader.fail();
     }
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-        verdict.directories.push_back(take_absolute(reader));
-    }
+    return is_whole ? path : directory + '/' + path;
+}
+
+}  // namespace
+
+void fields(auto& on, Like<StageKey> auto& key) {
+    on.number(key.job_id).number(key.step_id).number(key.restart);
+}
+
+void fields(auto& on, Like<StageRequest> auto& request) {
+    fields(on, request.key);
+    on.number(request.uid).number(request.gid).text(request.node_name, kMaxNameBytes);
+    on.text(request.node_list, kMaxNodeListBytes);
+    absolute(on, request.work_dir);
+    on.text(request.specs, kMaxSpecsBytes).flag(request.is_late);
+}
+
+void fields(auto& on, Like<QueryRequest> auto& query) {
+    fields(on, query.key);
+}
+
+void fields(auto& on, Like<EndRequest> auto& end) {
+    on.number(end.job_id).number(end.step_id);
+}
+
+void fields(auto& /*on*/, Like<PingRequest> auto& /*ping*/) {
+}
+
+void fields(auto& on, Like<PushRequest> auto& push) {
+    fields(on, push.id);
+    on.choice(push.mode, PushMode::compare).number(push.rate).number(push.timeout_s);
+    on.text(push.node_list, kMaxNodeListBytes).text(push.specs, kMaxSpecsBytes);
+}
+
+void fields(auto& on, Like<StatusRequest> auto& status) {
+    on.choice(status.kind, StatusKind::explain);
+    fields(on, status.key);
+}
+
+void fields(auto& on, Like<Verdict> auto& verdict) {
+    on.choice(verdict.state, VerdictState::busy).choice(verdict.blame, Blame::internal);
+    on.cut(verdict.sentence, kMaxSentenceBytes);
+    absolute(on, verdict.stage_dir);
+    on.template list<std::uint16_t>(verdict.paths, kMaxSpecs, [&](auto& each, auto& path) {
+        each.with(
+            path,
+            [&](ByteWriter& out, const std::string& whole) {
+                FieldWriter{out}.text(below(whole, verdict.stage_dir), kMaxPathBytes);
+            },
+            [&](ByteReader& in) { return take_path(in, verdict.stage_dir); });
+    });
+}
+
+void fields(auto& /*on*/, Like<Ack> auto& /*ack*/) {
+}
+
+void fields(auto& on, Like<Pong> auto& pong) {
+    on.text(pong.version, kMaxNameBytes);
+}
+
+void fields(auto& on, Like<Refused> auto& refused) {
+    on.choice(refused.blame, Blame::internal).cut(refused.sentence, kMaxSentenceBytes);
+}
+
+void fields(auto& on, Like<Report> auto& report) {
+    on.text(report.json, kMaxReportBytes);
+}
+
+namespace {
+
+void directories(auto& on, Like<Verdict> auto& verdict) {
+    on.template list<std::uint16_t>(verdict.directories,
+                                    kMaxDirectories,
+                                    [](auto& each, auto& path) { absolute(each, path); });
+    on.require(!verdict.directories.empty());
 }
 
 Error malformed(std::string_view what) {
     return {Blame::internal, "a malformed " + std::string{what} + " message"};
 }
 
-/// Reads version and type, the start of every message.
-Result<Type> take_head(ByteReader& reader, std::string_view what) {
+/// Reads the version, and takes the rest with `take`. `names` of the types, for messages.
+template <class Message, class Take>
+Result<Message> decode(Bytes bytes,
+                       std::string_view what,
+                       const std::array<std::string_view, std::variant_size_v<Message>>& names,
+                       Take take) {
+    ByteReader reader{bytes};
     const std::uint8_t version = reader.u8();
-    const std::uint8_t type = reader.u8();
-    if (!reader.ok()) {
+    if (reader.left() == 0) {
         return malformed(what);
     }
     if (version != kControlVersion) {
@@ -221,28 +140,24 @@ Result<Type> take_head(ByteReader& reader, std::string_view what) {
             .remedy(
                 "install the same stagecast for plugin and daemon, then restart stagecastd");
     }
-    return static_cast<Type>(type);
-}
-
-template <class Message, class Value>
-Result<Message> complete(const ByteReader& reader, Value value, std::string_view what) {
+    std::optional<Message> message = take(reader);
     if (!reader.finished()) {
-        return malformed(what);
+        return malformed(message ? names[message->index()] : what);
     }
-    return Message{std::move(value)};
+    return *std::move(message);
 }
 
 }  // namespace
 
 void put_key(ByteWriter& writer, const StageKey& key) {
-    writer.u32(key.job_id).u32(key.step_id).u32(key.restart);
+    FieldWriter on{writer};
+    fields(on, key);
 }
 
 StageKey take_key(ByteReader& reader) {
     StageKey key;
-    key.job_id = reader.u32();
-    key.step_id = reader.u32();
-    key.restart = reader.u32();
+    FieldReader on{reader};
+    fields(on, key);
     return key;
 }
 
@@ -278,83 +193,44 @@ bool fits(const Verdict& verdict) {
 }
 
 std::vector<std::byte> encode(const Request& request) {
-    return std::visit([](const auto& one) { return encode_one(one); }, request);
+    return encoded(kControlVersion, kRequests, request);
 }
 
 std::vector<std::byte> encode(const Answer& answer) {
-    return std::visit([](const auto& one) { return encode_one(one); }, answer);
+    const auto* verdict = std::get_if<Verdict>(&answer);
+    const bool has_directories = verdict != nullptr && !verdict->directories.empty();
+    ByteWriter writer;
+    put_message(writer.u8(kControlVersion), answer_numbers(has_directories), answer);
+    if (has_directories) {
+        FieldWriter on{writer};
+        directories(on, *verdict);
+    }
+    return writer.take();
 }
 
 Result<Request> decode_request(Bytes message) {
-    ByteReader reader{message};
-    const auto type = take_head(reader, "request");
-    if (!type) {
-        return type.error();
-    }
-    switch (*type) {
-        case Type::stage: {
-            StageRequest request = take_stage(reader);
-            return complete<Request>(reader, std::move(request), "STAGE");
-        }
-        case Type::query: {
-            const QueryRequest request{take_key(reader)};
-            return complete<Request>(reader, request, "QUERY");
-        }
-        case Type::end: {
-            EndRequest request;
-            request.job_id = reader.u32();
-            request.step_id = reader.u32();
-            return complete<Request>(reader, request, "END");
-        }
-        case Type::ping:
-            return complete<Request>(reader, PingRequest{}, "PING");
-        case Type::push: {
-            PushRequest request = take_push(reader);
-            return complete<Request>(reader, std::move(request), "PUSH");
-        }
-        case Type::status: {
-            const StatusRequest request = take_status(reader);
-            return complete<Request>(reader, request, "STATUS");
-        }
-        default:
-            return malformed("request");
-    }
+    return decode<Request>(
+        message,
+        "request",
+        {"STAGE", "QUERY", "END", "PING", "PUSH", "STATUS"},
+        [](ByteReader& reader) { return take_message<Request>(reader, kRequests); });
 }
 
 Result<Answer> decode_answer(Bytes message) {
-    ByteReader reader{message};
-    const auto type = take_head(reader, "answer");
-    if (!type) {
-        return type.error();
-    }
-    switch (*type) {
-        case Type::verdict:
-        case Type::verdict_with_directories: {
-            Verdict verdict = take_verdict(reader);
-            if (*type == Type::verdict_with_directories) {
-                take_directories(reader, verdict);
-            }
-            return complete<Answer>(reader, std::move(verdict), "VERDICT");
-        }
-        case Type::ack:
-            return complete<Answer>(reader, Ack{}, "ACK");
-        case Type::pong: {
-            Pong pong{take_text(reader, kMaxNameBytes)};
-            return complete<Answer>(reader, std::move(pong), "PONG");
-        }
-        case Type::refused: {
-            Refused refused;
-            refused.blame = take_enum(reader, Blame::internal);
-            refused.sentence = take_text(reader, kMaxSentenceBytes);
-            return complete<Answer>(reader, std::move(refused), "refusal");
-        }
-        case Type::report: {
-            Report report{take_text(reader, kMaxReportBytes)};
-            return complete<Answer>(reader, std::move(report), "REPORT");
-        }
-        default:
-            return malformed("answer");
-    }
+    const bool has_directories =
+        message.size() > 1 && message[1] == std::byte{kVerdictWithDirectories};
+    return decode<Answer>(message,
+                          "answer",
+                          {"VERDICT", "ACK", "PONG", "refusal", "REPORT"},
+                          [has_directories](ByteReader& reader) {
+                              auto answer =
+                                  take_message<Answer>(reader, answer_numbers(has_directories));
+                              if (has_directories && answer) {
+                                  FieldReader on{reader};
+                                  directories(on, std::get<Verdict>(*answer));
+                              }
+                              return answer;
+                          });
 }
 
 std::string_view to_string(VerdictState state) {

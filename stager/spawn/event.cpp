@@ -1,6 +1,6 @@
 #include "stager/spawn/event.h"
 
-#include "transport/base/codec.h"
+#include "transport/base/fields.h"
 
 #include <sys/wait.h>
 
@@ -9,28 +9,22 @@
 
 namespace stage {
 
+void fields(auto& on, Like<SpawnEvent> auto& event) {
+    on.choice(event.kind, SpawnEvent::Kind::ended).number(event.id);
+    on.signed_number(event.pid).signed_number(event.status);
+    on.any_cut(event.sentence, kSpawnSentenceMax);
+}
+
 std::vector<std::byte> encode_event(const SpawnEvent& event) {
-    ByteWriter out;
-    out.u8(static_cast<std::uint8_t>(event.kind)).u32(event.id);
-    out.u32(static_cast<std::uint32_t>(event.pid))
-        .u32(static_cast<std::uint32_t>(event.status));
-    out.text(std::string_view{event.sentence}.substr(0, kSpawnSentenceMax));
-    return out.take();
+    return encoded(event);
 }
 
 Result<SpawnEvent> decode_event(Bytes message) {
-    ByteReader reader{message};
-    SpawnEvent event;
-    const std::uint8_t kind = reader.u8();
-    event.kind = static_cast<SpawnEvent::Kind>(kind);
-    event.id = reader.u32();
-    event.pid = static_cast<pid_t>(reader.u32());
-    event.status = static_cast<int>(reader.u32());
-    event.sentence = reader.text(kSpawnSentenceMax);
-    if (!reader.finished() || kind > static_cast<std::uint8_t>(SpawnEvent::Kind::ended)) {
+    auto event = decoded<SpawnEvent>(message);
+    if (!event) {
         return Error{Blame::internal, "the spawner says something unknown"};
     }
-    return event;
+    return *std::move(event);
 }
 
 std::string SpawnEvent::status_text() const {

@@ -83,38 +83,4 @@ std::string Failures::sentence(const std::vector<std::string>& names) const {
     return text + (unnamed_.empty() ? ")" : "; ...)");
 }
 
-void put_failures(ByteWriter& writer, const std::vector<Failure>& failures) {
-    invariant(failures.size() <= kMaxNamedFailures, "few failures travel");
-    writer.u8(static_cast<std::uint8_t>(failures.size()));
-    for (const Failure& failure : failures) {
-        writer.u16(failure.rank.value()).u8(static_cast<std::uint8_t>(failure.blame));
-        writer.text(shortened(failure.sentence, kMaxFailureBytes));
-    }
-}
-
-std::vector<Failure> take_failures(ByteReader& reader) {
-    std::vector<Failure> failures;
-    const std::size_t count = reader.u8();
-    if (count > kMaxNamedFailures) {
-        reader.fail();
-    }
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-        Failure failure;
-        failure.rank = Rank{reader.u16()};
-        failure.blame = take_blame(reader);
-        failure.sentence = reader.text(kMaxFailureBytes);
-        failures.push_back(std::move(failure));
-    }
-    return failures;
-}
-
-Blame take_blame(ByteReader& reader) {
-    const std::uint8_t number = reader.u8();
-    if (number > static_cast<std::uint8_t>(Blame::internal)) {
-        reader.fail();
-        return Blame::internal;
-    }
-    return static_cast<Blame>(number);
-}
-
 }  // namespace stage

@@ -55,10 +55,4 @@ class Failures {
     std::vector<Rank> unnamed_;  ///< Bounded by the number of ranks.
 };
 
-void put_failures(ByteWriter& writer, const std::vector<Failure>& failures);
-[[nodiscard]] std::vector<Failure> take_failures(ByteReader& reader);
-
-/// Reads a blame by its number; fails the reader on an unknown one.
-[[nodiscard]] Blame take_blame(ByteReader& reader);
-
 }  // namespace stage

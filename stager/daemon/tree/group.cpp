@@ -523,6 +523,7 @@ void Group::ask_for_port(Instant now, PortsMessage asked, const std::string& why
         taken_.insert(asked.taken.begin(), asked.taken.end());
         commands_.emplace_back(group::DrawPort{asked.rank, taken_});
     } else {
+        asked.taken.resize(std::min(asked.taken.size(), kTakenPortsMax));
         send_above(std::move(asked));
     }
 }

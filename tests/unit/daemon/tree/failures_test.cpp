@@ -59,23 +59,3 @@ TEST_CASE("where all nodes but one failed alike, that one is named") {
     CHECK(different.sentence({"n0", "n1", "n2"}) ==
           "node n1: silence (and 1 more node: n2: no space)");
 }
-
-TEST_CASE("failures travel, and hostile ones do not arrive") {
-    Failures failures;
-    CHECK(failures.add(of(1, std::string(5000, 'x'))));
-    CHECK(failures.add(of(2)));
-    ByteWriter writer;
-    put_failures(writer, failures.named());
-    ByteReader reader{writer.view()};
-    CHECK(take_failures(reader) == failures.named());
-    CHECK(reader.finished());
-
-    const auto too_many = ByteWriter{}.u8(200).take();
-    ByteReader hostile{too_many};
-    CHECK(take_failures(hostile).empty());
-    CHECK_FALSE(hostile.ok());
-    const auto bad_blame = ByteWriter{}.u8(1).u16(0).u8(9).text("x").take();
-    ByteReader blame{bad_blame};
-    static_cast<void>(take_failures(blame));
-    CHECK_FALSE(blame.ok());
-}

@@ -222,3 +222,21 @@ TEST_CASE("outcomes make ok, or partial with who misses what") {
     const auto odd = verdict_of({{Rank{0}, good}, {Rank{1}, some_bytes(3)}}, names);
     CHECK(odd.state == VerdictState::partial);
 }
+
+TEST_CASE("failures travel, and hostile ones do not arrive") {
+    Failures failures;
+    CHECK(failures.add({Rank{1}, Blame::node, std::string(5000, 'x')}));
+    CHECK(failures.add({Rank{2}, Blame::user, "why"}));
+    const auto back = decode_tree_message(encode(FailedMessage{failures.named()}));
+    REQUIRE(back);
+    CHECK(std::get<FailedMessage>(*back).failures == failures.named());
+
+    constexpr std::uint8_t kFailed = 4;
+    const auto begin = [] { return ByteWriter{}.u8(kTreeVersion).u8(kFailed); };
+    CHECK_FALSE(decode_tree_message(begin().u8(200).take()));
+    const auto of_blame = [&](std::uint8_t blame) {
+        return begin().u8(1).u16(0).u8(blame).text("x").take();
+    };
+    CHECK(decode_tree_message(of_blame(2)));
+    CHECK_FALSE(decode_tree_message(of_blame(3)));
+}
