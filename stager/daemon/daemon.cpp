@@ -4,10 +4,11 @@
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/run_directory.h"
+#include "stager/daemon/stage/time_limits.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/stage/push_rules.h"
-#include "stager/daemon/stage/time_limits.h"
 #include "stager/spawn/service_user.h"
 
 #include <sys/epoll.h>

@@ -1,6 +1,5 @@
 #include "stager/daemon/run/node_run.h"
 
-#include "pmix/business_card.h"
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
@@ -9,7 +8,8 @@
 #include "stager/daemon/jobs/job_roots.h"
 #include "stager/daemon/jobs/verdict_store.h"
 #include "stager/daemon/run/data_ports.h"
-#include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/run/hosted_wire_up.h"
+#include "stager/daemon/run/tree_wire_up.h"
 #include "stager/daemon/run/worker_order.h"
 #include "stager/messages/untrusted_fd.h"
 #include "transport/base/log.h"
@@ -37,12 +37,13 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
       cache_link_{services.cache,
                   order_.request.uid,
                   [this](const ToWorker& message, int file) {
-                      watch_connect(true);
+                      if (wire_up_) {
+                          wire_up_->watch_connect(true);
+                      }
                       if (worker_) {
                           worker_->send(message, file);
                       }
                   }},
-      host_alarm_{services.loop, [this] { replace_host("it did not respond in time"); }},
       outcome_alarm_{services.loop, [this] { report_outcome(); }} {
 }
 
@@ -54,88 +55,54 @@ void NodeRun::begin(int root) {
     if (failed_ || waits_for_port_) {
         return;
     }
+    start_wire_up();
+}
+
+void NodeRun::start_wire_up() {
+    WireUpOwner& owner = *this;
     if (order_.plan.cards_follow) {
-        start_worker({});
+        wire_up_ = std::make_unique<TreeWireUp>(owner);
     } else if (order_.request.uid == 0) {
         fail(Blame::internal, "the plan of a push requires PMIx, whose host can't run as root");
+        return;
     } else {
-        take_host();
+        wire_up_ = std::make_unique<HostedWireUp>(services_, owner, order_);
+    }
+    wire_up_->begin();
+}
+
+void NodeRun::on_prepared(std::vector<std::string> environment) {
+    if (phase_ == Phase::preparing && !failed_) {
+        start_worker(std::move(environment));
     }
 }
 
-void NodeRun::take_host() {
-    waits_for_host_ = true;
-    services_.hosts.take(
-        [this, alive = std::weak_ptr<bool>{alive_}](Result<HostPool::HostPointer> host) {
-            if (!alive.expired()) {
-                on_host(std::move(host));
-            }
-        });
+void NodeRun::on_part(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes) {
+    part_left_ = true;
+    owner_.on_wire_up_part(kind, sequence, std::move(bytes));
 }
 
-void NodeRun::on_host(Result<HostPool::HostPointer> host) {
-    waits_for_host_ = false;
-    if (phase_ == Phase::over || failed_) {
-        notify_if_gone();
-        return;
-    }
-    if (order_.plan.cards_follow) {
-        return;  // It is too late; the host is dropped.
-    }
-    if (!host) {
-        owner_.on_wire_up_lost(host.error().sentence());
-        return;
-    }
-    host_ = std::move(*host);
-    host_->own([this](FromHost message) { on_host_message(std::move(message)); },
-               [this](const std::string& why) { replace_host(why); });
-    HostJob job;
-    job.uid = order_.request.uid;
-    job.gid = order_.request.gid;
-    job.name_space = "stagecast." + process_group_name(order_.request.key);
-    job.rank = order_.self;
-    for (const StagePlan::Node& node : order_.plan.nodes) {
-        job.nodes.push_back(node.name);
-    }
-    host_alarm_.set(services_.loop.now() + kHostEnvMax);
-    host_->send(job);
-}
-
-void NodeRun::on_host_message(FromHost message) {
-    if (auto* env = std::get_if<HostEnv>(&message)) {
-        if (phase_ == Phase::preparing) {
-            start_worker(std::move(env->variables));
-            waits_for_connect_ = true;
-            watch_connect(true);
-        }
-    } else if (std::holds_alternative<HostConnected>(message)) {
-        watch_connect(false);
-        waits_for_connect_ = false;
-    } else if (auto* fence = std::get_if<HostFenceUp>(&message)) {
-        part_left_ = true;
-        owner_.on_fence_part(fence->sequence, std::move(fence->data));
-    } else if (const auto* group = std::get_if<HostGroupUp>(&message)) {
-        part_left_ = true;
-        owner_.on_group_part(group->sequence);
-    } else if (std::holds_alternative<HostFinalized>(message)) {
-        phase_ = phase_ == Phase::wiring ? Phase::wired : phase_;
-        drop_host();
-    } else if (const auto* failed = std::get_if<HostFailed>(&message)) {
-        replace_host(failed->sentence);
+void NodeRun::on_word(const ToWorker& message) {
+    if (worker_) {
+        worker_->send(message);
     }
 }
 
-/// Off while the worker waits for the node's cache, which takes as long as another one reads.
-void NodeRun::watch_connect(bool is_due) {
-    if (waits_for_connect_) {
-        host_alarm_.set(is_due ? std::optional{services_.loop.now() + kHostConnectMax}
-                               : std::nullopt);
+void NodeRun::on_wired() {
+    phase_ = phase_ == Phase::wiring ? Phase::wired : phase_;
+    drop_wire_up();
+}
+
+void NodeRun::on_unavailable(const std::string& why) {
+    drop_wire_up();
+    if (phase_ != Phase::over && !failed_) {
+        owner_.on_wire_up_lost(why);
     }
 }
 
-/// Replaces a host that hangs: users of the node do not know where the second one listens.
-void NodeRun::replace_host(const std::string& why) {
-    drop_host();
+/// Replaces a PMIx host that hangs: users of the node do not know where the second one listens.
+void NodeRun::on_lost(const std::string& why) {
+    drop_wire_up();
     if (phase_ != Phase::preparing && phase_ != Phase::wiring) {
         return;
     }
@@ -146,11 +113,11 @@ void NodeRun::replace_host(const std::string& why) {
                         {"replaced_total", services_.counters.hosts_replaced}});
     held_outcome_.reset();
     outcome_alarm_.set(std::nullopt);
-    if (host_replaced_ || part_left_) {
+    if (wire_up_replaced_ || part_left_) {
         owner_.on_wire_up_lost("its PMIx host was lost (" + why + ")");
         return;
     }
-    host_replaced_ = true;
+    wire_up_replaced_ = true;
     restart_worker();
 }
 
@@ -160,7 +127,7 @@ void NodeRun::go_direct() {
     }
     order_.plan.cards_follow = true;
     part_left_ = false;
-    drop_host();
+    drop_wire_up();
     restart_worker();
 }
 
@@ -183,21 +150,15 @@ void NodeRun::restart_worker() {
     if (failed_ || waits_for_port_) {
         return;
     }
-    if (order_.plan.cards_follow) {
-        start_worker({});
-    } else if (!waits_for_host_) {
-        take_host();
-    }
+    start_wire_up();
 }
 
-void NodeRun::drop_host() {
-    waits_for_connect_ = false;
-    host_alarm_.set(std::nullopt);
-    if (host_) {
+void NodeRun::drop_wire_up() {
+    if (wire_up_) {
         // Not within its own callback.
-        host_->own(nullptr, nullptr);
-        services_.loop.defer([host = std::shared_ptr<PmixHost>{std::move(host_)}] {});
-        host_.reset();
+        wire_up_->close();
+        services_.loop.defer([gone = std::shared_ptr<WireUp>{std::move(wire_up_)}] {});
+        wire_up_.reset();
     }
     notify_if_gone();
 }
@@ -217,8 +178,8 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
         {.on_started = [this] { owner_.on_started(); },
          .on_message =
              [this](FromWorker message, UntrustedFd file) {
-                 if (std::holds_alternative<WorkerAsk>(message)) {
-                     watch_connect(false);  // The cache's answer turns it on again.
+                 if (wire_up_ && std::holds_alternative<WorkerAsk>(message)) {
+                     wire_up_->watch_connect(false);  // The cache's answer turns it on again.
                  }
                  cache_link_.on_message(message, std::move(file));
                  on_worker_message(std::move(message));
@@ -246,10 +207,10 @@ void NodeRun::hold_outcome(WorkerOutcome outcome) {
     if (restarting_ || outcome_seen_ || held_outcome_) {
         return;
     }
-    const bool may_be_host =
-        outcome.state == VerdictState::failed && phase_ == Phase::wiring && host_;
+    const bool may_be_wire_up = outcome.state == VerdictState::failed &&
+                                phase_ == Phase::wiring && wire_up_ && wire_up_->can_be_lost();
     held_outcome_ = std::move(outcome);
-    if (may_be_host) {
+    if (may_be_wire_up) {
         outcome_alarm_.set(services_.loop.now() + kHostNewsMax);
     } else {
         report_outcome();
@@ -276,7 +237,7 @@ void NodeRun::on_worker_ended(const std::string& why) {
         return;  // It gave a reason; soon it is known whether its host had crashed.
     }
     fail(Blame::node, "stagecast-worker ended before its work was done: " + why);
-    drop_host();
+    drop_wire_up();
 }
 
 void NodeRun::on_worker_message(FromWorker message) {
@@ -289,8 +250,8 @@ void NodeRun::on_worker_message(FromWorker message) {
             owner_.on_listening();
         }
     } else if (auto* card = std::get_if<WorkerCard>(&message)) {
-        if (order_.plan.cards_follow && !std::exchange(part_left_, true)) {
-            owner_.on_card(std::move(card->card));
+        if (wire_up_) {
+            wire_up_->on_card(std::move(card->card));
         }
     } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
         hold_outcome(std::move(*outcome));
@@ -299,21 +260,11 @@ void NodeRun::on_worker_message(FromWorker message) {
     }
 }
 
-void NodeRun::fence_result(std::uint32_t sequence, std::vector<std::byte> bytes) {
-    if (host_) {
-        host_->send(HostFenceDown{sequence, std::move(bytes)});
-    }
-}
-
-void NodeRun::group_result(std::uint32_t sequence, std::uint64_t context_id) {
-    if (host_) {
-        host_->send(HostGroupDown{sequence, context_id});
-    }
-}
-
-void NodeRun::cards(std::vector<std::byte> table) {
-    if (worker_) {
-        worker_->send(WorkerCards{std::move(table)});
+void NodeRun::wire_up_result(Collective kind,
+                             std::uint32_t sequence,
+                             std::vector<std::byte> bytes) {
+    if (wire_up_) {
+        wire_up_->result(kind, sequence, std::move(bytes));
     }
 }
 
@@ -329,11 +280,11 @@ void NodeRun::abort(Blame blame, const std::string& sentence) {
         worker_->send(WorkerAbort{blame, sentence});
         worker_->kill_after(kAbortMax);
     }
-    if (host_) {
-        host_->send(HostAbort{});  // Second, so that the worker knows why PMIx fails.
+    if (wire_up_) {
+        wire_up_->abort();  // Second, so that the worker knows why PMIx fails.
     }
     if (!worker_) {
-        drop_host();
+        drop_wire_up();
     }
 }
 
@@ -346,7 +297,7 @@ void NodeRun::release() {
         worker_->send(WorkerRelease{});
         worker_->kill_after(kReleaseMax);
     } else {
-        drop_host();
+        drop_wire_up();
     }
 }
 

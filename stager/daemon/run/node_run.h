@@ -1,9 +1,9 @@
-// Runs one node's part of a stage: job directory, sockets, PMIx host and worker.
+// Runs one node's part of a stage: job directory, sockets, wire-up and worker.
 //
-// They are started in this order; then the object passes messages between worker, host and
+// They are started in this order; then the object passes messages between worker, wire-up and
 // stage. It decides nothing: it reports to the stage, which answers with abort or release. A
-// host that hangs or crashes before this node's card is exchanged is replaced once, together
-// with the worker; after that PMIx is given up (go_direct).
+// wire-up that is lost before this node's part is sent is replaced once, together with the
+// worker; after that it is given up (go_direct).
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -11,7 +11,7 @@
 #include "stager/daemon/jobs/outside.h"
 #include "stager/daemon/run/cache_link.h"
 #include "stager/daemon/run/data_sockets.h"
-#include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/run/wire_up.h"
 #include "stager/daemon/run/worker_order.h"
 #include "stager/daemon/run/worker_process.h"
 
@@ -29,13 +29,14 @@ class NodeRunOwner {
     virtual ~NodeRunOwner() = default;
 
     virtual void on_started() = 0;
-    virtual void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) = 0;
-    virtual void on_group_part(std::uint32_t sequence) = 0;
-    virtual void on_card(std::vector<std::byte> card) = 0;
+    /// This node's part of a collective of the wire-up.
+    virtual void on_wire_up_part(Collective kind,
+                                 std::uint32_t sequence,
+                                 std::vector<std::byte> bytes) = 0;
     /// The worker receives packets; called once for each worker.
     virtual void on_listening() = 0;
     virtual void on_outcome(WorkerOutcome outcome) = 0;
-    /// PMIx has failed on this node; go_direct() may help.
+    /// The wire-up has failed on this node; go_direct() may help.
     virtual void on_wire_up_lost(const std::string& why) = 0;
     /// Another program uses the group's port here; move() may help. Until then nothing runs.
     virtual void on_port_taken(const std::string& why) = 0;
@@ -45,21 +46,19 @@ class NodeRunOwner {
     virtual void on_gone() = 0;
 };
 
-class NodeRun {
+class NodeRun final : private WireUpOwner {
   public:
     /// `owner` outlives the object.
     NodeRun(Services& services, NodeRunOwner& owner, RunOrder order);
     NodeRun(const NodeRun&) = delete;
     NodeRun& operator=(const NodeRun&) = delete;
-    ~NodeRun() = default;
+    ~NodeRun() override = default;
 
     /// Starts everything, beginning with the directory. `root`: StageRoot, borrowed for the
     /// call.
     void begin(int root);
 
-    void fence_result(std::uint32_t sequence, std::vector<std::byte> bytes);
-    void group_result(std::uint32_t sequence, std::uint64_t context_id);
-    void cards(std::vector<std::byte> table);
+    void wire_up_result(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes);
     /// The workers of all nodes receive packets.
     void all_listen();
     /// Starts the wire-up again, with a worker whose cards go over its own socket.
@@ -71,7 +70,7 @@ class NodeRun {
     /// No other node needs the worker's repairs any more.
     void release();
 
-    [[nodiscard]] bool is_gone() const { return !host_ && !worker_ && !waits_for_host_; }
+    [[nodiscard]] bool is_gone() const { return !wire_up_ && !worker_; }
     [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
     /// Whether this node has done its part of the wire-up, or has every byte.
     [[nodiscard]] bool awaits_others() const;
@@ -80,15 +79,20 @@ class NodeRun {
   private:
     enum class Phase : unsigned char { preparing, wiring, wired, over };
 
-    void watch_connect(bool is_due);
+    void on_prepared(std::vector<std::string> environment) override;
+    void on_part(Collective kind,
+                 std::uint32_t sequence,
+                 std::vector<std::byte> bytes) override;
+    void on_word(const ToWorker& message) override;
+    void on_wired() override;
+    void on_unavailable(const std::string& why) override;
+    void on_lost(const std::string& why) override;
+
     void make_directory(int root);
     void open_sockets();
     [[nodiscard]] udp::Neighbours neighbours() const;
-    void take_host();
-    void on_host(Result<HostPool::HostPointer> host);
-    void on_host_message(FromHost message);
-    void replace_host(const std::string& why);
-    void drop_host();
+    void start_wire_up();
+    void drop_wire_up();
     void start_worker(std::vector<std::string> environment);
     void on_worker_message(FromWorker message);
     void on_worker_ended(const std::string& why);
@@ -108,18 +112,15 @@ class NodeRun {
     std::string directory_;
     DataSockets sockets_;  ///< When the worker has them, only the interfaces are left.
 
-    HostPool::HostPointer host_;
-    bool waits_for_host_ = false;
-    bool host_replaced_ = false;
+    std::unique_ptr<WireUp> wire_up_;
+    bool wire_up_replaced_ = false;
     bool waits_for_port_ = false;
-    bool waits_for_connect_ = false;  ///< The worker must connect to its host next.
-    bool part_left_ = false;          ///< This node's card has been sent: no second start.
-    Alarm host_alarm_;
+    bool part_left_ = false;  ///< This node's part has been sent: no second start.
 
     std::unique_ptr<WorkerProcess> worker_;
     bool restarting_ = false;  ///< The worker must end, and another one start.
     bool listens_ = false;     ///< The worker receives packets.
-    /// A failure that may only mean that the host has crashed, which this object sees later.
+    /// A failure that may only mean that the wire-up is lost, which this object sees later.
     std::optional<WorkerOutcome> held_outcome_;
     Alarm outcome_alarm_;
     bool outcome_seen_ = false;

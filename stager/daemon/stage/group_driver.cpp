@@ -2,9 +2,9 @@
 
 #include "pmix/business_card.h"
 #include "stager/daemon/base/counters.h"
-#include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/stage/planner.h"
 #include "stager/daemon/stage/time_limits.h"
+#include "stager/daemon/run/data_ports.h"
 #include "transport/base/log.h"
 
 #include <utility>
@@ -69,16 +69,13 @@ bool GroupDriver::take_parent(Rank from, std::unique_ptr<DrivenLink> link) {
 void GroupDriver::contribute(Collective kind,
                              std::uint32_t sequence,
                              std::vector<std::byte> bytes) {
+    if (kind == Collective::cards) {
+        sequence = moves_;
+    } else if (kind == Collective::listening) {
+        sequence = wire_up();
+    }
     group_.contribute(now(), kind, sequence, std::move(bytes));
     follow();
-}
-
-void GroupDriver::contribute_card(std::vector<std::byte> card) {
-    contribute(Collective::cards, moves_, std::move(card));
-}
-
-void GroupDriver::contribute_listening() {
-    contribute(Collective::listening, wire_up(), {});
 }
 
 void GroupDriver::fail(Failure failure) {
@@ -190,18 +187,16 @@ void GroupDriver::obey(group::Deliver& command) {
     if (moves_ > 0 && (!is_direct || command.sequence != moves_)) {
         return;  // Of a wire-up that was given up.
     }
-    ByteReader reader{command.bytes};
-    if (command.kind == Collective::fence) {
-        hooks_.on_order(order::Fence{command.sequence, std::move(command.bytes)});
-    } else if (command.kind == Collective::group) {
-        hooks_.on_order(order::MakeGroup{command.sequence, reader.u64()});
-    } else {
+    if (is_direct) {
+        ByteReader reader{command.bytes};
         std::vector<std::vector<std::byte>> cards;
         for (Contribution& one : take_contributions(reader, plan_.nodes.size())) {
             cards.push_back(std::move(one.bytes));
         }
-        hooks_.on_order(order::Cards{join_cards(cards)});
+        command.bytes = join_cards(cards);
     }
+    hooks_.on_order(
+        order::WireUpResult{command.kind, command.sequence, std::move(command.bytes)});
 }
 
 void GroupDriver::obey(group::Settle& command) {

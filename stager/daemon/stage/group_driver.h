@@ -19,17 +19,12 @@ namespace stage {
 
 namespace order {
 
-/// The fence or the group that the PMIx host asked for is complete, or the table of cards is.
-struct Fence {
+/// A collective of the wire-up is complete. The bytes of Collective::cards are a table of cards
+/// (pmix/business_card.h).
+struct WireUpResult {
+    Collective kind;
     std::uint32_t sequence;
     std::vector<std::byte> bytes;
-};
-struct MakeGroup {
-    std::uint32_t sequence;
-    std::uint64_t context_id;
-};
-struct Cards {
-    std::vector<std::byte> table;
 };
 /// The workers of all nodes take packets.
 struct AllListen {};
@@ -42,9 +37,7 @@ struct Settle {};
 
 }  // namespace order
 
-using GroupOrder = std::variant<order::Fence,
-                                order::MakeGroup,
-                                order::Cards,
+using GroupOrder = std::variant<order::WireUpResult,
                                 order::AllListen,
                                 order::GoDirect,
                                 order::MovePort,
@@ -72,11 +65,9 @@ class GroupDriver final : private StageLinksOwner {
     /// A SETUP came over `link` from `from`. False: that is no ancestor of this node.
     [[nodiscard]] bool take_parent(Rank from, std::unique_ptr<DrivenLink> link);
 
-    /// This node's part of a collective.
+    /// This node's part of a collective. Cards and listening belong to the present wire-up,
+    /// whatever `sequence` is.
     void contribute(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes);
-    /// The same of cards, and of listening: of the wire-up of today.
-    void contribute_card(std::vector<std::byte> card);
-    void contribute_listening();
     /// As Group's.
     void fail(Failure failure);
     void name_awaited(Blame blame, const std::string& why);

@@ -1,9 +1,10 @@
 #include "stager/daemon/stage/planner.h"
 
+#include "pmix/wire_up_kind.h"
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/stage/requeued_request.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_pool.h"
-#include "stager/daemon/stage/requeued_request.h"
 #include "stager/slurm/host_list.h"
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
@@ -202,10 +203,10 @@ Result<StagePlan> Planner::complete() const {
         plan.array_job_id = job_->array_job_id;
         plan.array_task_id = job_->array_task_id;
     }
-    // A single node needs no cards, and so no PMIx host. A host never serves root. If hosts
-    // can't be used on this node, they can hardly be used on the others.
-    plan.cards_follow = names_.size() == 1 || names_.size() >= kCardsFollowFrom ||
-                        request_.uid == 0 || !services_.hosts.can_serve();
+    plan.cards_follow = choose_wire_up({.has_daemons = true,
+                                        .has_pmix = services_.hosts.can_serve(),
+                                        .is_root = request_.uid == 0,
+                                        .members = names_.size()}) == WireUpKind::control_tree;
     for (const std::string& name : names_) {
         const auto found = services_.addresses.find(name);
         if (names_.size() > 1 && found == services_.addresses.end()) {

@@ -24,10 +24,6 @@
 
 namespace stage {
 
-/// From this number of nodes on, cards go through the daemons: one PMIx_Get for each would be
-/// the slowest part of the wire-up (facts: 111 ms at 1024 nodes).
-inline constexpr std::size_t kCardsFollowFrom = 1024;
-
 /// A node may have another address after it was switched off and on, which takes longer.
 inline constexpr Duration kAddressAge = std::chrono::minutes{5};
 

@@ -578,24 +578,10 @@ void Stage::on_others_late() {
 
 // ---- what the group has for this node
 
-void Stage::obey(order::Fence& order) {
+void Stage::obey(order::WireUpResult& order) {
     if (run_) {
         times_.wired = times_.wired.value_or(services_.loop.now());
-        run_->fence_result(order.sequence, std::move(order.bytes));
-    }
-}
-
-void Stage::obey(order::MakeGroup& order) {
-    if (run_) {
-        times_.wired = times_.wired.value_or(services_.loop.now());
-        run_->group_result(order.sequence, order.context_id);
-    }
-}
-
-void Stage::obey(order::Cards& order) {
-    if (run_) {
-        times_.wired = times_.wired.value_or(services_.loop.now());
-        run_->cards(std::move(order.table));
+        run_->wire_up_result(order.kind, order.sequence, std::move(order.bytes));
     }
 }
 
@@ -636,22 +622,16 @@ void Stage::on_started() {
     apply(StageEvent::started);
 }
 
-void Stage::on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) {
-    group_->contribute(Collective::fence, sequence, std::move(bytes));
-}
-
-void Stage::on_group_part(std::uint32_t sequence) {
-    group_->contribute(Collective::group, sequence, {});
-}
-
-void Stage::on_card(std::vector<std::byte> card) {
-    group_->contribute_card(std::move(card));
+void Stage::on_wire_up_part(Collective kind,
+                            std::uint32_t sequence,
+                            std::vector<std::byte> bytes) {
+    group_->contribute(kind, sequence, std::move(bytes));
 }
 
 /// A worker that is alone hears no other, and may be gone before it could read that all listen.
 void Stage::on_listening() {
     if (!group_->is_alone()) {
-        group_->contribute_listening();
+        group_->contribute(Collective::listening, 0, {});
     }
 }
 

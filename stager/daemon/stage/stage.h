@@ -98,9 +98,9 @@ class Stage final : private NodeRunOwner {
   private:
     // The run's.
     void on_started() override;
-    void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) override;
-    void on_group_part(std::uint32_t sequence) override;
-    void on_card(std::vector<std::byte> card) override;
+    void on_wire_up_part(Collective kind,
+                         std::uint32_t sequence,
+                         std::vector<std::byte> bytes) override;
     void on_listening() override;
     void on_outcome(WorkerOutcome outcome) override;
     void on_wire_up_lost(const std::string& why) override;
@@ -120,9 +120,7 @@ class Stage final : private NodeRunOwner {
     void clean_up();
 
     // The group's orders.
-    void obey(order::Fence& order);
-    void obey(order::MakeGroup& order);
-    void obey(order::Cards& order);
+    void obey(order::WireUpResult& order);
     void obey(order::AllListen& order);
     void obey(order::GoDirect& order);
     void obey(order::MovePort& order);

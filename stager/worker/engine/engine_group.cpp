@@ -3,6 +3,7 @@
 #include "pmix/key_credential.h"
 #include "pmix/static/host_file.h"
 #include "pmix/static/static_directory.h"
+#include "pmix/wire_up_kind.h"
 #include "stager/config/config.h"
 #include "stager/worker/engine/group_order.h"
 #include "stager/worker/engine/key_file.h"
@@ -151,6 +152,14 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
 }
 #endif
 
+WireUpFacts facts_of(const EngineOptions& options) {
+    WireUpFacts facts{.has_host_list = !options.group.empty() || !options.hosts.empty()};
+#ifndef STAGE_WITHOUT_PMIX
+    facts.has_pmix = PmixDirectory::is_offered();
+#endif
+    return facts;
+}
+
 }  // namespace
 
 Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interrupts) {
@@ -158,19 +167,18 @@ Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interru
     if (Status read = read_own_key(options, group); !read) {
         return std::move(read).error();
     }
-    if (!options.group.empty()) {
-        return group_of_order(options, std::move(group), interrupts);
-    }
-    if (!options.hosts.empty()) {
-        return group_of_hosts(options, std::move(group));
-    }
-#ifdef STAGE_WITHOUT_PMIX
-    static_cast<void>(interrupts);
-#else
-    if (PmixDirectory::is_offered()) {
-        return group_of_pmix(options, std::move(group), interrupts);
-    }
+    switch (choose_wire_up(facts_of(options))) {
+        case WireUpKind::host_list:
+            return options.group.empty()
+                       ? group_of_hosts(options, std::move(group))
+                       : group_of_order(options, std::move(group), interrupts);
+#ifndef STAGE_WITHOUT_PMIX
+        case WireUpKind::pmix:
+            return group_of_pmix(options, std::move(group), interrupts);
 #endif
+        default:
+            break;
+    }
     return Error{Blame::user, "the members are unknown: there is neither --hosts= nor PMIx"}
         .remedy("give --hosts=, or start it with srun --mpi=pmix");
 }

@@ -35,9 +35,9 @@ constexpr const char* kHearing = "dd bs=1048576 count=1 <&3 >/dev/null 2>&1\n";
 class Owner final : public NodeRunOwner {
   public:
     void on_started() override {}
-    void on_fence_part(std::uint32_t /*sequence*/, std::vector<std::byte> /*bytes*/) override {}
-    void on_group_part(std::uint32_t /*sequence*/) override {}
-    void on_card(std::vector<std::byte> /*card*/) override {}
+    void on_wire_up_part(Collective /*kind*/,
+                         std::uint32_t /*sequence*/,
+                         std::vector<std::byte> /*bytes*/) override {}
     void on_listening() override { ++listening; }
     void on_outcome(WorkerOutcome /*outcome*/) override {}
     void on_wire_up_lost(const std::string& why) override { trouble = why; }

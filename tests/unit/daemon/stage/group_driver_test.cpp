@@ -71,12 +71,16 @@ TEST_CASE("what all nodes have contributed becomes an order for this node's work
     driver.begin();
     CHECK(world.orders.empty());
     driver.contribute(Collective::fence, 3, some_bytes());
-    REQUIRE(world.has_last<order::Fence>());
-    CHECK(std::get<order::Fence>(world.orders.back()).sequence == 3);
+    REQUIRE(world.has_last<order::WireUpResult>());
+    const auto fence = std::get<order::WireUpResult>(world.orders.back());
+    CHECK((fence.kind == Collective::fence && fence.sequence == 3));
+    CHECK(fence.bytes.size() == some_bytes().size());
     driver.contribute(Collective::group, 4, {});
-    REQUIRE(world.has_last<order::MakeGroup>());
-    CHECK(std::get<order::MakeGroup>(world.orders.back()).sequence == 4);
-    driver.contribute_listening();
+    REQUIRE(world.has_last<order::WireUpResult>());
+    const auto group = std::get<order::WireUpResult>(world.orders.back());
+    CHECK((group.kind == Collective::group && group.sequence == 4));
+    CHECK(group.bytes.size() == sizeof(std::uint64_t));  // A context id.
+    driver.contribute(Collective::listening, 0, {});
     CHECK(world.has_last<order::AllListen>());
     CHECK(world.orders.size() == 3);
     CHECK_FALSE(driver.is_quiet());
@@ -92,7 +96,7 @@ TEST_CASE("an order that leads to another contribution is followed by that one's
     };
     world.driver().contribute(Collective::fence, 0, some_bytes());
     REQUIRE(world.orders.size() == 2);
-    CHECK(std::get<order::Fence>(world.orders[1]).sequence == 1);
+    CHECK(std::get<order::WireUpResult>(world.orders[1]).sequence == 1);
 }
 
 TEST_CASE("after a wire-up that began anew only its own parts count") {
@@ -112,10 +116,10 @@ TEST_CASE("after a wire-up that began anew only its own parts count") {
     }
     CHECK(driver.plan().cards_follow);
     const std::size_t before = world.orders.size();
-    driver.contribute_listening();
+    driver.contribute(Collective::listening, 0, {});
     CHECK(world.has_last<order::AllListen>());
-    driver.contribute_card(some_bytes());
-    CHECK(world.has_last<order::Cards>());
+    driver.contribute(Collective::cards, 0, some_bytes());
+    CHECK(world.has_last<order::WireUpResult>());
     CHECK(world.orders.size() == before + 2);
 }
 
