@@ -50,6 +50,7 @@ MAY_INCLUDE = {
     "spank": REQUEST + ["spank/host", "spank/submit", "spank/job"],
     "stager/control": BASE,
     "stager/spec": BASE + ["stager/control"],
+    "stager/push": BASE,
     "stager/config": BASE,
     "stager/messages": BASE + ["stager/config", "stager/control"],
     "stager/disk": REQUEST,
@@ -82,13 +83,14 @@ MAY_INCLUDE = {
     "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
     + ["stager/daemon/run", "stager/daemon/result", "pmix"],
-    "stager/daemon/push": DAEMON + ["stager/daemon/tree", "stager/daemon/run"]
+    "stager/daemon/push": DAEMON + ["stager/push", "stager/daemon/tree", "stager/daemon/run"]
     + ["stager/daemon/stage"],
     "stager/daemon": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs", "stager/daemon/cache"]
     + ["stager/daemon/run", "stager/daemon/stage", "stager/daemon/push"],
     "stager/cli/common": COMMAND,
     "stager/cli/push": COMMAND,
-    "stager/cli/launch": COMMAND + ["stager/cli/push", "stager/slurm", "pmix", "pmix/static"],
+    "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]
+    + ["pmix", "pmix/static"],
     "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"],
     "stager/cli": COMMAND + ["stager/cli/push", "stager/cli/launch", "stager/cli/doctor"],
 }

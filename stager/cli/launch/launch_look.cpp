@@ -8,7 +8,7 @@ namespace stage {
 namespace {
 
 using State = LaunchNode::State;
-using Nodes = std::vector<LaunchNode>;
+using Nodes = LaunchNodes;
 
 constexpr Duration kReadingMax = std::chrono::hours{25};
 
@@ -87,10 +87,9 @@ void judge(LaunchNode& node,
         node.state = compares(options) ? State::done : State::fit;
         return;
     }
-    node.state = State::failed;
     node.differs = seen.has_value();
-    node.why = seen ? "the content there differs from the source"
-                    : complaint(heard, "did not answer in time what it has there");
+    node.fail(seen ? "the content there differs from the source"
+                   : complaint(heard, "did not answer in time what it has there"));
 }
 
 }  // namespace

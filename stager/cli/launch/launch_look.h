@@ -13,7 +13,7 @@ namespace stage {
 /// Changes the state of the nodes that are fit: a node that cannot accept the files has failed.
 /// In a comparison a node with the same content is done, the others have failed. Returns the
 /// source's bytes. Fails if the source can't be read.
-[[nodiscard]] Result<std::uint64_t> look_at_nodes(std::vector<LaunchNode>& nodes,
+[[nodiscard]] Result<std::uint64_t> look_at_nodes(LaunchNodes& nodes,
                                                   const PushOptions& options,
                                                   const Config& site);
 

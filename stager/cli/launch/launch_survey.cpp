@@ -18,7 +18,7 @@ namespace stage {
 namespace {
 
 using State = LaunchNode::State;
-using Nodes = std::vector<LaunchNode>;
+using Nodes = LaunchNodes;
 
 bool is_own_address(const IpAddress& ip) {
     const Address address{.ip = ip, .port = 0};
@@ -31,8 +31,7 @@ void resolve(Nodes& nodes) {
     for (LaunchNode& node : nodes) {
         const auto address = resolve_host(node.name);
         if (!address) {
-            node.state = State::failed;
-            node.why = "its address is not known: " + address.error().sentence();
+            node.fail("its address is not known: " + address.error().sentence());
             continue;
         }
         node.address = *address;
@@ -67,8 +66,7 @@ Status ask_slurm(Nodes& nodes, const PushOptions& options, const Config& site) {
         const bool is_there = !state.empty() && !state.ends_with('*') &&
                               !state.starts_with("down") && !state.starts_with("unk");
         if (!is_there) {
-            node.state = State::failed;
-            node.why = state.empty() ? "Slurm knows no such node" : "Slurm reports " + state;
+            node.fail(state.empty() ? "Slurm knows no such node" : "Slurm reports " + state);
         }
     }
     return {};
@@ -150,14 +148,14 @@ Launch launch_of(const Config& site, std::vector<std::string> nodes, std::string
             .is_without_job = ::geteuid() == 0 && !has_job};
 }
 
-Result<std::vector<LaunchNode>> survey(const PushOptions& options, const Config& site) {
+Result<LaunchNodes> survey(const PushOptions& options, const Config& site) {
     const auto names = expand_host_list(options.node_list);
     if (!names) {
         return names.error();
     }
     Nodes nodes;
     for (const std::string& name : *names) {
-        nodes.push_back({.name = name});
+        nodes.push_back({{.name = name}});
     }
     if (options.launcher == Launcher::srun) {
         if (Status asked = ask_slurm(nodes, options, site); !asked) {

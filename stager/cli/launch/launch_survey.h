@@ -9,6 +9,7 @@
 #include "stager/cli/common/launcher.h"
 #include "stager/cli/push/push_options.h"
 #include "stager/config/config.h"
+#include "stager/push/push_targets.h"
 #include "transport/base/ip_address.h"
 
 #include <optional>
@@ -17,16 +18,11 @@
 
 namespace stage {
 
-struct LaunchNode {
-    enum class State : unsigned char { waiting, fit, done, failed };
-
-    std::string name;
+struct LaunchNode : PushTarget {
     std::optional<IpAddress> address = std::nullopt;  ///< Not with srun.
     bool is_own = false;                              ///< This host; not with srun.
-    State state = State::waiting;
-    std::string why = {};  ///< Why it failed.
-    bool differs = false;  ///< The comparison found other content.
 };
+using LaunchNodes = PushTargets<LaunchNode>;
 
 /// Runs all commands; a signal that ends this command ends them.
 [[nodiscard]] Result<std::vector<Ended>> carry_out(const std::vector<Command>& commands,
@@ -39,7 +35,6 @@ struct LaunchNode {
 
 /// Returns all requested nodes, fit or failed; with srun in the order of its tasks. Fails if no
 /// node can be reached at all.
-[[nodiscard]] Result<std::vector<LaunchNode>> survey(const PushOptions& options,
-                                                     const Config& site);
+[[nodiscard]] Result<LaunchNodes> survey(const PushOptions& options, const Config& site);
 
 }  // namespace stage

@@ -23,8 +23,6 @@ namespace {
 
 using State = LaunchNode::State;
 
-/// The same number as in a daemons' push.
-constexpr unsigned kMaxRounds = 8;
 /// Time for the other members' output after the source's process has ended.
 constexpr Duration kAfterSource = std::chrono::seconds{15};
 
@@ -79,11 +77,10 @@ class LaunchedPush {
     const PushOptions& options_;
     Config site_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-    std::vector<LaunchNode> nodes_;
+    LaunchNodes nodes_;
     std::vector<LaunchNode*> members_;  ///< The round's, by rank; null: only a source.
     std::string why_;
     std::uint64_t bytes_ = 0;
-    unsigned rounds_ = 0;
     std::size_t source_ = 0;  ///< Its rank in the round.
     bool is_over_ = false;
 };
@@ -100,12 +97,7 @@ std::vector<LaunchNode*> LaunchedPush::nodes_in(State state) {
 
 void LaunchedPush::give_up(const std::string& why) {
     is_over_ = true;
-    for (LaunchNode& node : nodes_) {
-        if (node.state == State::waiting || node.state == State::fit) {
-            node.state = State::failed;
-            node.why = why;
-        }
-    }
+    nodes_.fail_rest(why);
 }
 
 void LaunchedPush::run() {
@@ -123,12 +115,10 @@ void LaunchedPush::run() {
     }
     if (options_.mode != PushMode::push) {
         bytes_ = *bytes;
-        for (LaunchNode* node : nodes_in(State::fit)) {
-            node->state = State::done;
-        }
+        nodes_.finish_fit();
         return;
     }
-    while (!is_over_ && rounds_ < kMaxRounds && !nodes_in(State::fit).empty()) {
+    while (!is_over_ && nodes_.may_begin_round()) {
         begin_round();
     }
     give_up("too many rounds have failed");
@@ -148,7 +138,7 @@ std::vector<Ended> LaunchedPush::carry_out_round(const std::vector<Command>& com
 }
 
 void LaunchedPush::begin_round() {
-    ++rounds_;
+    nodes_.begin_round();
     const std::vector<Heard> heard = is_srun() ? round_by_srun() : round_by_addresses();
     if (!heard.empty() && !is_over_) {
         judge_round(heard);
@@ -286,7 +276,7 @@ void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
             failed.emplace_back(rank, did->why);  // The member's own report has precedence.
         }
     }
-    if (nodes_in(State::fit).empty()) {
+    if (nodes_.count(State::fit) == 0) {
         return;
     }
     if (!failure) {
@@ -307,12 +297,7 @@ void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
 /// Returns false if the member is no longer waiting for the file and not its source.
 bool LaunchedPush::put_out(std::size_t rank, const std::string& why) {
     LaunchNode* node = rank < members_.size() ? members_[rank] : nullptr;
-    if (node == nullptr || node->state != State::fit || rank == source_) {
-        return false;
-    }
-    node->state = State::failed;
-    node->why = printable(why);
-    return true;
+    return rank != source_ && nodes_.leave_out(node, printable(why));
 }
 
 /// The wire-up failed: a member with an error other than the source's is not one of those that
@@ -321,15 +306,9 @@ void LaunchedPush::put_out_silent(const std::vector<Heard>& heard) {
     const std::string common = complaint(heard[source_], "the source said nothing");
     bool has_one = false;
     for (std::size_t rank = 0; rank < heard.size(); ++rank) {
-        LaunchNode* node = members_[rank];
-        if (rank == source_) {
-            continue;
-        }
         const std::string own = complaint(heard[rank], "did not join the others");
-        if (node->state == State::fit && own.find(common) == std::string::npos) {
-            node->state = State::failed;
-            node->why = own;
-            has_one = true;
+        if (rank != source_ && own.find(common) == std::string::npos) {
+            has_one = nodes_.leave_out(members_[rank], own) || has_one;
         }
     }
     if (!has_one) {
@@ -340,22 +319,9 @@ void LaunchedPush::put_out_silent(const std::vector<Heard>& heard) {
 
 nlohmann::json LaunchedPush::report() const {
     const std::chrono::duration<double> ran = std::chrono::steady_clock::now() - began_;
-    nlohmann::json report;
+    nlohmann::json report = nodes_.report(bytes_, ran.count(), why_);
     report["phase"] = "over";
     report["launcher"] = to_string(options_.launcher);
-    report["nodes"] = nodes_.size();
-    report["done"] = std::ranges::count(nodes_, State::done, &LaunchNode::state);
-    report["bytes"] = bytes_;
-    report["rounds"] = rounds_;
-    report["seconds"] = ran.count();
-    report["why"] = why_;
-    report["failed"] = nlohmann::json::array();
-    for (const LaunchNode& node : nodes_) {
-        if (node.state == State::failed) {
-            report["failed"].push_back(
-                {{"node", node.name}, {"why", node.why}, {"differs", node.differs}});
-        }
-    }
     return report;
 }
 

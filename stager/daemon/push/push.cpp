@@ -19,8 +19,6 @@
 namespace stage {
 namespace {
 
-/// After this number of failed rounds a push is given up.
-constexpr unsigned kMaxRounds = 8;
 /// Between two rounds the nodes remove what the first one has begun.
 constexpr Duration kPause = std::chrono::seconds{1};
 
@@ -58,11 +56,6 @@ Push::Node* Push::node_called(const std::string& name) {
     return found == nodes_.end() ? nullptr : &*found;
 }
 
-std::size_t Push::count(NodeState state) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(nodes_, [&](const Node& node) { return node.state == state; }));
-}
-
 // ---- nodes and specs
 
 void Push::begin() {
@@ -80,7 +73,7 @@ void Push::begin() {
         return;
     }
     for (const std::string& name : *names) {
-        nodes_.push_back({.name = name, .address = {}, .state = NodeState::waiting, .why = {}});
+        nodes_.push_back({{.name = name}, {}});
     }
     look_at_source();
 }
@@ -133,8 +126,7 @@ void Push::on_resolved(const Result<SlurmAnswer>& answer) {
             node.address = known->second;
         }
         if (node.address.empty() && node.name != own_ && resolved == nullptr) {
-            node.state = NodeState::failed;
-            node.why = "Slurm gave no address for the node: " + answer.error().sentence();
+            node.fail("Slurm gave no address for the node: " + answer.error().sentence());
         }
     }
     look_here();
@@ -151,8 +143,7 @@ void Push::look_here() {
     }
     const auto objection = objection_to_push(services_.config, request_.specs);
     if (objection) {
-        own->state = NodeState::failed;
-        own->why = *objection;
+        own->fail(*objection);
         return;
     }
     ++open_looks_;
@@ -192,14 +183,13 @@ void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
     if (phase_ != Phase::asking) {
         return;
     }
-    node.state = NodeState::failed;
     if (!answer) {
-        node.why = answer.error().sentence();
+        node.fail(answer.error().sentence());
     } else if (!answer->sentence.empty()) {
-        node.why = printable(answer->sentence);
+        node.fail(printable(answer->sentence));
     } else if (request_.mode == PushMode::compare &&
                (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
-        node.why = "the content there differs from the source";
+        node.fail("the content there differs from the source");
         node.differs = true;
     } else {
         node.state = request_.mode == PushMode::push ? NodeState::fit : NodeState::done;
@@ -210,7 +200,7 @@ void Push::on_one_more() {
     if (--open_looks_ > 0 || phase_ != Phase::asking) {
         return;
     }
-    if (request_.mode == PushMode::push && count(NodeState::fit) > 0) {
+    if (request_.mode == PushMode::push && nodes_.count(NodeState::fit) > 0) {
         phase_ = Phase::sending;
         begin_round();
     } else {
@@ -224,7 +214,7 @@ StagePlan Push::plan_of_round() {
     StagePlan plan = draw_plan(services_, StageRequest{});
     plan.push_specs = request_.specs;
     plan.push_token = token_;
-    plan.cards_follow = true;
+    plan.cards_follow = true;  // A push is root's (pmix/wire_up_kind.h).
     if (request_.rate > 0) {
         plan.rate_max = std::min(plan.rate_max, request_.rate);
     }
@@ -240,7 +230,7 @@ StagePlan Push::plan_of_round() {
 }
 
 void Push::begin_round() {
-    ++rounds_;
+    nodes_.begin_round();
     StagePlan plan = plan_of_round();
     round_ = random_push_key();
     plan.digest = digest_of(request_of_push(*round_, plan, own_));
@@ -260,9 +250,7 @@ void Push::on_verdict(const Verdict& verdict) {
     const Stage* stage = stages_.find(*round_);
     const Failures failures = stage != nullptr ? stage->failures() : Failures{};
     if (verdict.state != VerdictState::failed) {
-        for (Node& node : nodes_) {
-            node.state = node.state == NodeState::fit ? NodeState::done : node.state;
-        }
+        nodes_.finish_fit();
         finish();
         return;
     }
@@ -274,13 +262,9 @@ void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
     const auto put_out = [this](Rank rank, const std::string& why) {
         const std::string name =
             rank.index() < members_.size() ? members_[rank.index()] : std::string{};
-        Node* node = node_called(name);
-        if (node != nullptr && node->state == NodeState::fit) {
-            node->state = NodeState::failed;
-            node->why = printable(why);
-        }
+        nodes_.leave_out(node_called(name), printable(why));
     };
-    bool is_over = why_.has_value() || failures.empty() || rounds_ >= kMaxRounds;
+    bool is_over = why_.has_value() || failures.empty() || nodes_.round() >= kMaxPushRounds;
     for (const Failure& failure : failures.named()) {
         is_over = is_over || failure.rank == Rank{0};
         put_out(failure.rank, failure.sentence);
@@ -289,21 +273,12 @@ void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
         put_out(rank, "failed together with others; its stagecastd's log says why");
     }
     if (is_over) {
-        fail_rest(why_.value_or(verdict.sentence));
+        nodes_.fail_rest(why_.value_or(verdict.sentence));
         finish();
-    } else if (count(NodeState::fit) == 0) {
-        finish();
-    } else {
+    } else if (nodes_.may_begin_round()) {
         pause_.set(services_.loop.now() + kPause);
-    }
-}
-
-void Push::fail_rest(const std::string& why) {
-    for (Node& node : nodes_) {
-        if (node.state == NodeState::fit || node.state == NodeState::waiting) {
-            node.state = NodeState::failed;
-            node.why = why;
-        }
+    } else {
+        finish();
     }
 }
 
@@ -317,7 +292,7 @@ void Push::cancel(const std::string& why) {
         stage->break_off(why);  // on_verdict() follows.
         return;
     }
-    fail_rest(why);
+    nodes_.fail_rest(why);
     finish();
 }
 
@@ -328,9 +303,9 @@ void Push::finish() {
     pause_.set(std::nullopt);
     services_.log.info("a push has ended",
                        {{"nodes", nodes_.size()},
-                        {"done", count(NodeState::done)},
-                        {"failed", count(NodeState::failed)},
-                        {"rounds", rounds_},
+                        {"done", nodes_.count(NodeState::done)},
+                        {"failed", nodes_.count(NodeState::failed)},
+                        {"rounds", nodes_.round()},
                         {"why", why_.value_or("")}});
     services_.loop.defer([call = std::exchange(on_done_, nullptr)] {
         if (call) {
@@ -342,24 +317,13 @@ void Push::finish() {
 nlohmann::json Push::report() const {
     constexpr std::array<const char*, 4> kPhases{"looking", "asking", "sending", "over"};
     const Instant until = ended_.value_or(services_.loop.now());
-    nlohmann::json report;
+    nlohmann::json report = nodes_.report(source_.bytes,
+                                          std::chrono::duration<double>{until - began_}.count(),
+                                          why_.value_or(""));
     report["phase"] = kPhases.at(static_cast<std::size_t>(phase_));
-    report["nodes"] = nodes_.size();
-    report["done"] = count(NodeState::done);
-    report["bytes"] = source_.bytes;
-    report["rounds"] = rounds_;
-    report["seconds"] = std::chrono::duration<double>{until - began_}.count();
-    report["why"] = why_.value_or("");
     const Stage* round = round_ && phase_ == Phase::sending ? stages_.find(*round_) : nullptr;
     if (round != nullptr) {
         report["round"] = round->status();
-    }
-    report["failed"] = nlohmann::json::array();
-    for (const Node& node : nodes_) {
-        if (node.state == NodeState::failed) {
-            report["failed"].push_back(
-                {{"node", node.name}, {"why", node.why}, {"differs", node.differs}});
-        }
     }
     return report;
 }

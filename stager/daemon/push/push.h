@@ -13,6 +13,7 @@
 #include "stager/daemon/push/push_preflight.h"
 #include "stager/daemon/stage/stage.h"
 #include "stager/daemon/tree/plan.h"
+#include "stager/push/push_targets.h"
 #include "transport/base/random_value.h"
 
 #include <functional>
@@ -59,13 +60,9 @@ class Push {
 
   private:
     enum class Phase : unsigned char { looking, asking, sending, over };
-    enum class NodeState : unsigned char { waiting, fit, done, failed };
-    struct Node {
-        std::string name;
+    using NodeState = PushTarget::State;
+    struct Node : PushTarget {
         std::string address;
-        NodeState state = NodeState::waiting;
-        std::string why;
-        bool differs = false;  ///< For a comparison: the node has other content.
     };
 
     void resolve();
@@ -80,10 +77,8 @@ class Push {
     [[nodiscard]] StagePlan plan_of_round();
     void on_verdict(const Verdict& verdict);
     void on_failed_round(const Verdict& verdict, const Failures& failures);
-    void fail_rest(const std::string& why);
     void finish();
     [[nodiscard]] Node* node_called(const std::string& name);
-    [[nodiscard]] std::size_t count(NodeState state) const;
 
     Services& services_;
     PushStages& stages_;
@@ -93,12 +88,11 @@ class Push {
     Instant began_;
     std::optional<Instant> ended_;
     std::string own_;                 ///< This node's name.
-    std::vector<Node> nodes_;         ///< The target nodes, in the order of the request.
+    PushTargets<Node> nodes_;         ///< In the order of the request.
     std::optional<std::string> why_;  ///< Why the whole push fails.
     WorkerLook source_;
     PushToken token_ = random_value<PushToken>();
     unsigned open_looks_ = 0;  ///< The other nodes' preflight, the check of this node's disk.
-    unsigned rounds_ = 0;
     std::optional<StageKey> round_;
     std::vector<std::string> members_;  ///< Of the round, by rank.
 
