@@ -1,6 +1,6 @@
 #include "stager/daemon/ask_server.h"
 
-#include "stager/daemon/stage/requeued_request.h"
+#include "stager/daemon/planning/requeued_request.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
 

@@ -4,7 +4,7 @@
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/run_directory.h"
-#include "stager/daemon/stage/time_limits.h"
+#include "stager/daemon/planning/time_limits.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_pool.h"

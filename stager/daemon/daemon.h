@@ -13,13 +13,13 @@
 #include "stager/daemon/control_server.h"
 #include "stager/daemon/incoming.h"
 #include "stager/daemon/metrics.h"
+#include "stager/daemon/planning/stage_places.h"
 #include "stager/daemon/push/preflight_server.h"
 #include "stager/daemon/push/pushes.h"
 #include "stager/daemon/remote_status.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/registry.h"
-#include "stager/daemon/stage/stage_places.h"
 #include "stager/messages/untrusted_fd.h"
 
 #include <functional>

@@ -3,7 +3,7 @@
 #include "stager/control/message.h"
 #include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/stage/stage_places.h"
+#include "stager/daemon/planning/stage_places.h"
 #include "transport/base/log.h"
 #include "transport/os/installation.h"
 

@@ -81,12 +81,14 @@ MAY_INCLUDE = {
     "stager/daemon/run": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
     + ["stager/daemon/cache", "pmix", "transport/udp"],
     "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
+    "stager/daemon/planning": DAEMON + ["stager/daemon/tree", "stager/daemon/run", "pmix"],
     "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
-    + ["stager/daemon/run", "stager/daemon/result", "pmix"],
+    + ["stager/daemon/run", "stager/daemon/result", "stager/daemon/planning", "pmix"],
     "stager/daemon/push": DAEMON + ["stager/push", "stager/daemon/tree", "stager/daemon/run"]
-    + ["stager/daemon/stage"],
+    + ["stager/daemon/planning", "stager/daemon/stage"],
     "stager/daemon": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs", "stager/daemon/cache"]
-    + ["stager/daemon/run", "stager/daemon/stage", "stager/daemon/push"],
+    + ["stager/daemon/run", "stager/daemon/planning", "stager/daemon/stage"]
+    + ["stager/daemon/push"],
     "stager/cli/common": COMMAND,
     "stager/cli/push": COMMAND,
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]

@@ -2,7 +2,7 @@
 
 #include "stager/control/push_key.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/stage/planner.h"
+#include "stager/daemon/planning/planner.h"
 #include "stager/daemon/stage/push_rules.h"
 #include "stager/link/link.h"
 #include "stager/slurm/host_list.h"

@@ -2,8 +2,8 @@
 
 #include "pmix/business_card.h"
 #include "stager/daemon/base/counters.h"
-#include "stager/daemon/stage/planner.h"
-#include "stager/daemon/stage/time_limits.h"
+#include "stager/daemon/planning/planner.h"
+#include "stager/daemon/planning/time_limits.h"
 #include "stager/daemon/run/data_ports.h"
 #include "transport/base/log.h"
 

@@ -5,7 +5,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/job_directory.h"
 #include "stager/daemon/jobs/outside.h"
-#include "stager/daemon/stage/requeued_request.h"
+#include "stager/daemon/planning/requeued_request.h"
 #include "stager/daemon/tree/outcome.h"
 #include "stager/slurm/host_list.h"
 #include "stager/spec/amount.h"
@@ -18,13 +18,6 @@
 
 namespace stage {
 namespace {
-
-/// Without a SETUP, until a node asks slurmctld whether the job is still wanted,
-constexpr Duration kEarlyLook = std::chrono::seconds{3};
-/// each later than the one before it.
-constexpr Duration kLookTurn = std::chrono::milliseconds{5};
-/// Stages in the queue for which slurmctld is asked whether the job still runs.
-constexpr std::size_t kWatchedMax = 32;
 
 std::string progress_text(const WorkerProgress& progress) {
     if (progress.phase == WorkerPhase::wire_up) {
@@ -53,8 +46,6 @@ Stage::Stage(Services& services,
       on_change_{std::move(on_change)},
       result_{services, key},
       place_{services},
-      planner_{services},
-      probe_{services},
       asker_{services},
       notice_{services},
       unbegun_{services, key, [this] { tell_change(); }},
@@ -64,6 +55,16 @@ Stage::Stage(Services& services,
                  is_over_ = true;
                  stop_all(Blame::user, why);
              }},
+      plan_wait_{
+          services,
+          place_,
+          watch_,
+          {.on_plan = [this](const StagePlan& plan) { on_plan(plan); },
+           .on_fail =
+               [this](Blame blame, std::string sentence, std::optional<std::string> node) {
+                   blamed_node_ = std::move(node);
+                   fail(blame, std::move(sentence));
+               }}},
       wait_alarm_{services.loop, [this] { on_late(); }},
       removal_alarm_{services.loop, [this] { begin_run(); }} {
     ++services_.counters.stages_begun;
@@ -185,8 +186,7 @@ bool Stage::is_quiet() const {
 }
 
 bool Stage::is_queued() const {
-    return state_ == StageState::announced &&
-           (place_.is_waiting() || (setup_wait_ && setup_wait_->is_first_queued()));
+    return state_ == StageState::announced && plan_wait_.is_queued();
 }
 
 const std::string& Stage::first_node() const {
@@ -252,6 +252,9 @@ void Stage::apply(StageEvent event) {
                          {"event", to_string(event)},
                          {"next", to_string(step.next)}});
     state_ = step.next;
+    if (state_ != StageState::announced) {
+        plan_wait_.stop();
+    }
     perform(step.action);
     tell_change();
 }
@@ -303,137 +306,18 @@ void Stage::tell_change() {
 // ---- until there is a plan
 
 void Stage::await_plan() {
-    const Config& config = services_.config;
     if (is_push()) {
         // The plan is what announced it: it comes at once.
-        wait_alarm_.set(services_.loop.now() + config.connect_timeout);
-        return;
-    }
-    if (!config.enabled) {
-        fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
-        return;
-    }
-    auto names = expand_host_list(request_->node_list);
-    const auto rank = names ? position_of(*names, request_->node_name) : std::nullopt;
-    if (!rank) {
-        fail(Blame::internal,
-             names ? "this node is not in the job's node list" : names.error().sentence());
-        return;
-    }
-    if (*rank != 0) {
-        await_setup(names->front(), *rank, names->size());
+        wait_alarm_.set(services_.loop.now() + services_.config.connect_timeout);
     } else {
-        make_plan(std::move(*names));
+        plan_wait_.begin(*request_, *times_.announced, limits());
     }
 }
 
-/// At another node than the first.
-void Stage::await_setup(const std::string& first, std::size_t rank, std::size_t nodes) {
-    setup_wait_.emplace(first, Rank{static_cast<Rank::rep>(rank)});
-    const Instant until = services_.loop.now() + setup_max(services_.config, rank, nodes);
-    wait_alarm_.set(std::min(until, *times_.announced + limits().time));
-    watch_.look_once(kEarlyLook + kLookTurn * rank);
-}
-
-/// At the first node, once the stage has a place. It holds nothing meanwhile, and no other node
-/// knows of it (stage_places.h).
-void Stage::make_plan(std::vector<std::string> names) {
-    is_first_ = true;
-    wait_alarm_.set(*times_.announced + limits().ends.work);
-    if (services_.places.waiting() < kWatchedMax) {
-        watch_.start(std::nullopt);
-    }
-    const bool may_wait = place_.wait(request_->uid, [this, names = std::move(names)] {
-        if (state_ == StageState::announced) {
-            on_place(names);
-        }
-    });
-    if (!may_wait) {
-        fail(Blame::node,
-             "too many stages of yours wait here already; submit it again when some are done");
-    }
-}
-
-void Stage::on_place(std::vector<std::string> names) {
-    wait_alarm_.set(std::nullopt);
-    planner_.make(*request_, std::move(names), [this](Result<StagePlan> plan) {
-        if (state_ != StageState::announced) {
-            return;
-        }
-        if (!plan) {
-            fail(plan.error().blame(), plan.error().sentence());
-            return;
-        }
-        drive_group(*plan, Rank{0}, *times_.announced + limits().ends.verdict);
-        group_->begin();  // The others begin now, however long the worker here takes.
-        apply(StageEvent::plan);
-        watch_.start(planner_.job());
-    });
-}
-
-setup_wait::Times Stage::setup_times() const {
-    return {.now = services_.loop.now(),
-            .announced = *times_.announced,
-            .announce_timeout = services_.config.announce_timeout,
-            .limits = limits()};
-}
-
-void Stage::take_step(setup_wait::Step step) {
-    std::visit([this](auto& one) { take(one); }, step);
-}
-
-void Stage::take(setup_wait::WaitUntil& step) {
-    wait_alarm_.set(step.until);
-}
-
-/// Slurm may have left out the first node's prolog (requeued_request.h).
-AskMessage Stage::question() const {
-    AskMessage question{key_};
-    if (may_lack_prolog(key_) && fits(*request_)) {
-        question.request = *request_;
-    }
-    return question;
-}
-
-void Stage::take(setup_wait::AskFirstNode& step) {
-    wait_alarm_.set(step.until);
-    probe_.ask(question(),
-               setup_wait_->first_node(),
-               [this](RootProbe::Said said, const std::string& why) {
-                   if (state_ == StageState::announced) {
-                       take_step(setup_wait_->on_answer(setup_times(), said, why));
-                   }
-               });
-}
-
-/// The first node would run the job as if nothing were wrong: it has no plugin to stop it.
-void Stage::take(setup_wait::CancelJob& step) {
-    blamed_node_ = setup_wait_->first_node();
-    services_.log.warn(
-        "a job is cancelled: its first node can't stop it; see plugstack.conf there",
-        {{"job", key_.job_id}, {"why", step.reason}});
-    const bool is_step = key_.step_id != kWholeJob;
-    asker_.ask(CancelOrder{.job_id = key_.job_id,
-                           .step_id = is_step ? std::optional{key_.step_id} : std::nullopt,
-                           .restart = key_.restart,
-                           .sentence = "stagecast: " + step.reason},
-               [this](const Result<SlurmAnswer>& answer) {
-                   if (!answer) {
-                       services_.log.warn(
-                           "cancelling failed; do it by hand",
-                           {{"job", key_.job_id}, {"why", answer.error().sentence()}});
-                   }
-                   if (state_ == StageState::announced) {
-                       fail(Blame::node, kUnannounced);
-                   }
-               });
-}
-
-void Stage::take(setup_wait::Fail& step) {
-    if (step.is_first_nodes) {
-        blamed_node_ = setup_wait_->first_node();
-    }
-    fail(Blame::node, std::move(step.sentence));
+void Stage::on_plan(const StagePlan& plan) {
+    drive_group(plan, Rank{0}, *times_.announced + limits().ends.verdict);
+    group_->begin();  // The others begin now, however long the worker here takes.
+    apply(StageEvent::plan);
 }
 
 // ---- with a plan
@@ -519,13 +403,8 @@ void Stage::on_late() {
         return;
     }
     const StageLimits allowed = limits();
-    if (state_ == StageState::announced && place_.is_waiting()) {
-        fail(Blame::node, no_place_became_free(services_, allowed.words));
-    } else if (state_ == StageState::announced && setup_wait_) {
-        const bool is_known = services_.addresses.contains(setup_wait_->first_node());
-        take_step(setup_wait_->on_late(setup_times(), is_known));
-    } else if (state_ == StageState::held && is_request_of(group_->plan().request, key_) &&
-               !std::exchange(has_asked_job_, true)) {
+    if (state_ == StageState::held && is_request_of(group_->plan().request, key_) &&
+        !std::exchange(has_asked_job_, true)) {
         ask_job();
     } else if (state_ == StageState::held) {
         fail(Blame::node,
@@ -724,7 +603,7 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     result_.set(std::move(own.verdict), culprit);
     end_run(*result_.verdict());
     remember();
-    if (has_failed && is_first_ && key_.step_id == kWholeJob && !is_over_) {
+    if (has_failed && plan_wait_.is_first() && key_.step_id == kWholeJob && !is_over_) {
         tell_slurm();
     } else {
         result_.answer();

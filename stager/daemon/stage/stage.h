@@ -2,8 +2,8 @@
 //
 // It composes and decides little. The table (lifecycle.h) says what comes next. What all nodes
 // agree on is the group's (group_driver.h), what this node does is the run's (node_run.h), and
-// what becomes of the verdict is the result's (stage_result.h). Before there is a plan, the
-// planner makes it at the job's first node; another node waits for it (setup_wait.h).
+// what becomes of the verdict is the result's (stage_result.h). Before there is a plan,
+// plan_wait.h makes it or waits for it.
 //
 // It lives until it is of no more use: settled or ended, no process, no link.
 #pragma once
@@ -11,6 +11,9 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/cleaner.h"
 #include "stager/daemon/jobs/job_roots.h"
+#include "stager/daemon/planning/job_watch.h"
+#include "stager/daemon/planning/plan_wait.h"
+#include "stager/daemon/planning/time_limits.h"
 #include "stager/daemon/result/failure_notice.h"
 #include "stager/daemon/result/node_verdict.h"
 #include "stager/daemon/result/stage_result.h"
@@ -18,14 +21,8 @@
 #include "stager/daemon/result/unbegun_job.h"
 #include "stager/daemon/run/node_run.h"
 #include "stager/daemon/stage/group_driver.h"
-#include "stager/daemon/stage/job_watch.h"
 #include "stager/daemon/stage/lifecycle.h"
-#include "stager/daemon/stage/place_ticket.h"
-#include "stager/daemon/stage/planner.h"
-#include "stager/daemon/stage/root_probe.h"
-#include "stager/daemon/stage/setup_wait.h"
 #include "stager/daemon/stage/stage_description.h"
-#include "stager/daemon/stage/time_limits.h"
 #include "stager/spec/spec_list.h"
 
 #include <functional>
@@ -126,24 +123,14 @@ class Stage final : private NodeRunOwner {
     void obey(order::MovePort& order);
     void obey(order::Settle& order);
 
-    // The steps of a wait for SETUP.
-    void take_step(setup_wait::Step step);
-    void take(setup_wait::WaitUntil& step);
-    void take(setup_wait::AskFirstNode& step);
-    void take(setup_wait::CancelJob& step);
-    void take(setup_wait::Fail& step);
-
     void take_request(const StageRequest& request);
-    void make_plan(std::vector<std::string> names);
-    void await_setup(const std::string& first, std::size_t rank, std::size_t nodes);
-    void on_place(std::vector<std::string> names);
+    void on_plan(const StagePlan& plan);
     void drive_group(const StagePlan& plan, Rank self, Instant deadline);
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
     void begin_run();
     void fail(Blame blame, std::string sentence);
     void stop_all(Blame blame, const std::string& sentence);
     void on_late();
-    [[nodiscard]] AskMessage question() const;
     void ask_job();
     void on_job(const Result<SlurmAnswer>& answer);
     void on_others_late();
@@ -158,7 +145,6 @@ class Stage final : private NodeRunOwner {
 
     [[nodiscard]] bool is_push() const { return key_.job_id == kPushJob; }
     [[nodiscard]] StageLimits limits() const;
-    [[nodiscard]] setup_wait::Times setup_times() const;
     [[nodiscard]] TreeProgress own_progress() const;
     [[nodiscard]] StageView view() const;
     [[nodiscard]] std::string name_of_self() const;
@@ -181,20 +167,17 @@ class Stage final : private NodeRunOwner {
     StageResult result_;
     bool has_asked_job_ = false;
     bool others_are_late_ = false;
-    bool is_first_ = false;  ///< Makes the plan, and speaks for all nodes to slurmctld.
-    bool is_over_ = false;   ///< Slurm needs no word of what becomes of it.
+    bool is_over_ = false;  ///< Slurm needs no word of what becomes of it.
 
     PlaceTicket place_;
-    Planner planner_;
-    std::optional<SetupWait> setup_wait_;  ///< Not at the first node.
-    RootProbe probe_;
-    SlurmAsker asker_;  ///< For what is asked or ordered before the stage has begun here.
+    SlurmAsker asker_;  ///< For what is asked before the stage has begun here.
     FailureNotice notice_;
     UnbegunJob unbegun_;
     JobWatch watch_;
+    PlanWait plan_wait_;
     std::optional<GroupDriver> group_;  ///< Once there is a plan.
     std::unique_ptr<NodeRun> run_;
-    Alarm wait_alarm_;     ///< For the plan, for the announcement, for the work: on_late().
+    Alarm wait_alarm_;     ///< For the announcement and for the work: on_late().
     Alarm removal_alarm_;  ///< Until a removal that may not know of this stage has ended.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

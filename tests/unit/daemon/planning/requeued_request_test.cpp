@@ -1,5 +1,5 @@
 // Does a node believe another's request only as far as slurmctld says the same?
-#include "stager/daemon/stage/requeued_request.h"
+#include "stager/daemon/planning/requeued_request.h"
 
 #include <catch2/catch.hpp>
 

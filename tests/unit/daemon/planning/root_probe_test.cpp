@@ -1,5 +1,5 @@
 // Tests that a node that waits for the job's first one gets one answer.
-#include "stager/daemon/stage/root_probe.h"
+#include "stager/daemon/planning/root_probe.h"
 
 #include "tests/unit/daemon/false_node.h"
 #include "tests/unit/daemon/services_world.h"

@@ -1,5 +1,5 @@
 // Tests which node lists slurmctld must confirm, and when it is asked for addresses.
-#include "stager/daemon/stage/planner.h"
+#include "stager/daemon/planning/planner.h"
 
 #include "stager/slurm/host_list.h"
 #include "tests/unit/daemon/services_world.h"

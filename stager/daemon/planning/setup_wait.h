@@ -7,8 +7,8 @@
 // Pure: the time is an argument, and what is to be done is the result of each call.
 #pragma once
 
-#include "stager/daemon/stage/root_probe.h"
-#include "stager/daemon/stage/time_limits.h"
+#include "stager/daemon/planning/root_probe.h"
+#include "stager/daemon/planning/time_limits.h"
 
 #include <optional>
 #include <string>

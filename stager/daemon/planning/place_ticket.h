@@ -5,7 +5,7 @@
 #pragma once
 
 #include "stager/daemon/base/services.h"
-#include "stager/daemon/stage/stage_places.h"
+#include "stager/daemon/planning/stage_places.h"
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
 // Does a node that waits in vain for its SETUP ask, wait, cancel or fail as it should?
-#include "stager/daemon/stage/setup_wait.h"
+#include "stager/daemon/planning/setup_wait.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
-#include "stager/daemon/stage/planner.h"
+#include "stager/daemon/planning/planner.h"
 
 #include "pmix/wire_up_kind.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/stage/requeued_request.h"
+#include "stager/daemon/planning/requeued_request.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_pool.h"
 #include "stager/slurm/host_list.h"

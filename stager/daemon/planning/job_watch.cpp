@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/job_watch.h"
+#include "stager/daemon/planning/job_watch.h"
 
 #include "stager/daemon/base/loop.h"
 #include "transport/base/random_value.h"

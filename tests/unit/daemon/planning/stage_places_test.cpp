@@ -1,5 +1,5 @@
 // Tests that each user gets a place in turn, however many the others ask for.
-#include "stager/daemon/stage/stage_places.h"
+#include "stager/daemon/planning/stage_places.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/job_watch.h"
+#include "stager/daemon/planning/job_watch.h"
 
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"

@@ -1,5 +1,5 @@
 // Has a stage its place from its turn until it gives it back, and never after that?
-#include "stager/daemon/stage/place_ticket.h"
+#include "stager/daemon/planning/place_ticket.h"
 
 #include "tests/unit/daemon/services_world.h"
 

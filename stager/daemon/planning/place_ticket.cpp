@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/place_ticket.h"
+#include "stager/daemon/planning/place_ticket.h"
 
 #include "stager/daemon/base/loop.h"
 

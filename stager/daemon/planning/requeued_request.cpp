@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/requeued_request.h"
+#include "stager/daemon/planning/requeued_request.h"
 
 #include "stager/slurm/host_list.h"
 

@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/time_limits.h"
+#include "stager/daemon/planning/time_limits.h"
 
 #include <catch2/catch.hpp>
 

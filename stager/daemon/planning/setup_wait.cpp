@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/setup_wait.h"
+#include "stager/daemon/planning/setup_wait.h"
 
 #include <algorithm>
 #include <utility>

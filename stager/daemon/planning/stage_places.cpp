@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/stage_places.h"
+#include "stager/daemon/planning/stage_places.h"
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/root_probe.h"
+#include "stager/daemon/planning/root_probe.h"
 
 #include "stager/daemon/base/loop.h"
 #include "stager/link/credentials.h"
