@@ -66,8 +66,10 @@ MAY_INCLUDE = {
     "stager/files/tree": TARGET,
     "stager/files/archive": TARGET + ["stager/files/tree"],
     "stager/files/libraries": BASE + ["stager/disk", "stager/removal"],
-    "stager/files/sink": MEMBERS_FILES + ["stager/files/tree", "stager/files/archive"]
-    + ["transport/core/base"],
+    "stager/files/targets": TARGET + ["stager/files/tree", "stager/files/archive"]
+    + ["stager/files/libraries", "transport/core/base"],
+    "stager/files/reuse": TARGET + ["stager/files/targets"],
+    "stager/files/sink": TARGET + ["stager/files/targets", "stager/files/reuse"],
     "stager/worker/requests": MEMBERS_FILES + ["stager/messages"],
     "stager/worker/broadcast": WORKER + ["transport/udp"],
     "stager/worker/staging": WORKER + ["stager/worker/broadcast", "stager/worker/requests"],

@@ -2,11 +2,11 @@
 
 #include "stager/disk/disk_error.h"
 #include "stager/files/manifest/digest.h"
-#include "stager/files/sink/destination_checks.h"
-#include "stager/files/sink/new_target.h"
-#include "stager/files/sink/outside_entries.h"
-#include "stager/files/sink/program_choice.h"
-#include "stager/files/sink/tree_spool.h"
+#include "stager/files/reuse/tree_spool.h"
+#include "stager/files/targets/destination_checks.h"
+#include "stager/files/targets/new_target.h"
+#include "stager/files/targets/outside_entries.h"
+#include "stager/files/targets/program_choice.h"
 #include "stager/removal/stage_lists.h"
 
 #include <fcntl.h>

@@ -12,12 +12,12 @@
 
 #include "stager/disk/page_room.h"
 #include "stager/files/manifest/manifest.h"
-#include "stager/files/sink/cache_candidates.h"
-#include "stager/files/sink/file_blocks.h"
-#include "stager/files/sink/local_fill.h"
-#include "stager/files/sink/manifest_blocks.h"
-#include "stager/files/sink/program_links.h"
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/reuse/cache_candidates.h"
+#include "stager/files/reuse/local_fill.h"
+#include "stager/files/targets/file_blocks.h"
+#include "stager/files/targets/manifest_blocks.h"
+#include "stager/files/targets/program_links.h"
+#include "stager/files/targets/sink_targets.h"
 #include "transport/run/object/sink.h"
 
 #include <atomic>

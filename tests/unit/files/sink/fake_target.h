@@ -2,8 +2,8 @@
 #pragma once
 
 #include "stager/files/manifest/manifest.h"
-#include "stager/files/sink/sink_targets.h"
 #include "stager/files/target/target.h"
+#include "stager/files/targets/sink_targets.h"
 
 #include <fcntl.h>
 

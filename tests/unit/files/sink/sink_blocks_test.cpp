@@ -1,8 +1,8 @@
 // Tests how the blocks of a manifest and of its files are gathered, counted and given back.
-#include "stager/files/sink/file_blocks.h"
-#include "stager/files/sink/held_blocks.h"
-#include "stager/files/sink/kept_form.h"
-#include "stager/files/sink/manifest_blocks.h"
+#include "stager/files/reuse/kept_form.h"
+#include "stager/files/targets/file_blocks.h"
+#include "stager/files/targets/held_blocks.h"
+#include "stager/files/targets/manifest_blocks.h"
 #include "tests/unit/files/cached.h"
 #include "tests/unit/files/sink/fake_target.h"
 

@@ -1,4 +1,4 @@
-#include "stager/files/sink/program_choice.h"
+#include "stager/files/targets/program_choice.h"
 
 #include "stager/files/target/target_file.h"
 

@@ -1,4 +1,4 @@
-#include "stager/files/sink/room_needed.h"
+#include "stager/files/targets/room_needed.h"
 
 #include "stager/disk/disk_error.h"
 #include "stager/spec/amount.h"

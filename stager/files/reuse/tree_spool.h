@@ -1,7 +1,7 @@
 // Writes a staged directory tree once more, as the one file that the node cache keeps.
 #pragma once
 
-#include "stager/files/sink/cache_candidates.h"
+#include "stager/files/reuse/cache_candidates.h"
 
 #include <functional>
 #include <optional>

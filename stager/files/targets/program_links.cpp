@@ -1,4 +1,4 @@
-#include "stager/files/sink/program_links.h"
+#include "stager/files/targets/program_links.h"
 
 #include "stager/files/libraries/library_links.h"
 #include "stager/files/libraries/library_places.h"

@@ -1,6 +1,6 @@
-#include "stager/files/sink/destination_checks.h"
+#include "stager/files/targets/destination_checks.h"
 
-#include "stager/files/sink/room_needed.h"
+#include "stager/files/targets/room_needed.h"
 
 #include <sys/stat.h>
 

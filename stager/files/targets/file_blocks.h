@@ -1,8 +1,8 @@
 // Writes the blocks of an object's files to their targets, and reads them back.
 #pragma once
 
-#include "stager/files/sink/held_blocks.h"
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/held_blocks.h"
+#include "stager/files/targets/sink_targets.h"
 #include "transport/run/object/sink.h"
 
 namespace stage {

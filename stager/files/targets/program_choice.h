@@ -6,7 +6,7 @@
 #pragma once
 
 #include "stager/files/manifest/manifest.h"
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/sink_targets.h"
 
 #include <vector>
 

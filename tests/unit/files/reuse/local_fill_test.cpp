@@ -1,11 +1,11 @@
 // Tests what a sink takes from its node before the broadcast (the noted blocks of a partial
 // file) and gives to its node's daemon. With the node cache: sink_cache_test.cpp,
 // sink_parts_test.cpp, tree_cache_test.cpp.
-#include "stager/files/sink/local_fill.h"
+#include "stager/files/reuse/local_fill.h"
 
-#include "stager/files/sink/cache_candidates.h"
-#include "stager/files/sink/new_target.h"
-#include "stager/files/sink/tree_spool.h"
+#include "stager/files/reuse/cache_candidates.h"
+#include "stager/files/reuse/tree_spool.h"
+#include "stager/files/targets/new_target.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/files/sink/fake_target.h"
 

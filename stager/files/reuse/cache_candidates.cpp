@@ -1,7 +1,7 @@
-#include "stager/files/sink/cache_candidates.h"
+#include "stager/files/reuse/cache_candidates.h"
 
 #include "stager/disk/spare_room.h"
-#include "stager/files/sink/kept_form.h"
+#include "stager/files/reuse/kept_form.h"
 
 #include <optional>
 #include <utility>

@@ -7,7 +7,7 @@
 
 #include "stager/content/content.h"
 #include "stager/content/source_stamp.h"
-#include "stager/files/sink/file_blocks.h"
+#include "stager/files/targets/file_blocks.h"
 #include "transport/os/unique_fd.h"
 
 #include <functional>

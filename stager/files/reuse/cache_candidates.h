@@ -3,8 +3,8 @@
 
 #include "stager/content/source_stamp.h"
 #include "stager/files/manifest/manifest.h"
-#include "stager/files/sink/held_blocks.h"
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/held_blocks.h"
+#include "stager/files/targets/sink_targets.h"
 #include "transport/os/unique_fd.h"
 
 #include <cstddef>

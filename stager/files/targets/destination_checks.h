@@ -1,7 +1,7 @@
 // Checks the destinations of all files of a stage together, before anything is made there.
 #pragma once
 
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/sink_targets.h"
 
 namespace stage {
 

@@ -1,4 +1,4 @@
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/sink_targets.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "stager/files/sink/manifest_blocks.h"
+#include "stager/files/targets/manifest_blocks.h"
 
 #include "stager/files/manifest/manifest.h"
 

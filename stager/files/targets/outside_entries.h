@@ -2,7 +2,7 @@
 // node's cleanup list (cleanup_entry.h).
 #pragma once
 
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/sink_targets.h"
 
 #include <string>
 #include <vector>

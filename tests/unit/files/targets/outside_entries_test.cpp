@@ -1,5 +1,5 @@
 // Tests which files of a stage the node's cleanup list is to know.
-#include "stager/files/sink/outside_entries.h"
+#include "stager/files/targets/outside_entries.h"
 
 #include "stager/removal/cleanup_entry.h"
 #include "tests/unit/files/sink/fake_target.h"

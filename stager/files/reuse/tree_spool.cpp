@@ -1,9 +1,9 @@
-#include "stager/files/sink/tree_spool.h"
+#include "stager/files/reuse/tree_spool.h"
 
 #include "stager/disk/disk_io.h"
 #include "stager/disk/drop_behind.h"
 #include "stager/disk/spare_room.h"
-#include "stager/files/sink/kept_form.h"
+#include "stager/files/reuse/kept_form.h"
 
 #include <fcntl.h>
 

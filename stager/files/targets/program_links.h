@@ -1,7 +1,7 @@
 // Links the programs of a stage to their libraries (library_links.h), once both are in place.
 #pragma once
 
-#include "stager/files/sink/sink_targets.h"
+#include "stager/files/targets/sink_targets.h"
 
 #include <cstddef>
 #include <string>

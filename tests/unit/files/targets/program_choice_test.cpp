@@ -1,8 +1,8 @@
 // Tests that versions of a program and of its libraries are never mixed, and that a program is
 // linked to its libraries.
-#include "stager/files/sink/program_choice.h"
+#include "stager/files/targets/program_choice.h"
 
-#include "stager/files/sink/program_links.h"
+#include "stager/files/targets/program_links.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/files/sink/fake_target.h"
 

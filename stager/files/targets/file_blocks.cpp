@@ -1,6 +1,6 @@
-#include "stager/files/sink/file_blocks.h"
+#include "stager/files/targets/file_blocks.h"
 
-#include "stager/files/sink/manifest_blocks.h"
+#include "stager/files/targets/manifest_blocks.h"
 
 #include <optional>
 

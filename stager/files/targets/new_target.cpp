@@ -1,4 +1,4 @@
-#include "stager/files/sink/new_target.h"
+#include "stager/files/targets/new_target.h"
 
 #include "stager/files/archive/target_archive.h"
 #include "stager/files/target/target_file.h"

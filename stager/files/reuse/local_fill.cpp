@@ -1,8 +1,8 @@
-#include "stager/files/sink/local_fill.h"
+#include "stager/files/reuse/local_fill.h"
 
 #include "stager/content/part_note.h"
 #include "stager/disk/disk_io.h"
-#include "stager/files/sink/kept_form.h"
+#include "stager/files/reuse/kept_form.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // Tests the checks that all destinations of a stage undergo together.
-#include "stager/files/sink/destination_checks.h"
+#include "stager/files/targets/destination_checks.h"
 
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/files/sink/fake_target.h"

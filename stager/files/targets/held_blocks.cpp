@@ -1,4 +1,4 @@
-#include "stager/files/sink/held_blocks.h"
+#include "stager/files/targets/held_blocks.h"
 
 #include "stager/files/manifest/digest.h"
 

@@ -1,4 +1,4 @@
-#include "stager/files/sink/kept_form.h"
+#include "stager/files/reuse/kept_form.h"
 
 #include "stager/content/content.h"
 

@@ -1,4 +1,4 @@
-#include "stager/files/sink/outside_entries.h"
+#include "stager/files/targets/outside_entries.h"
 
 #include "stager/removal/cleanup_entry.h"
 
