@@ -130,7 +130,7 @@ def of_launch(case, number=0, task=None):
 def of_change(case):
     """As the user, between submission and start: what becomes of the first source."""
     if case.disturbance == "removed":
-        return "rm -rf in/s0\n"
+        return "chmod -R u+rwX in/s0; rm -rf in/s0\n"
     source = case.sources[0]
     if source.kind == "tree":
         return f"cd in/s0; chmod u+w {safe(source.name)}; mkdir {safe(source.name)}/added\n"
