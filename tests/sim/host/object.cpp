@@ -42,7 +42,7 @@ std::uint32_t Object::chunks(std::uint32_t block) const {
     return is_hole(block) ? 0 : cuts(block);
 }
 
-std::uint16_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) const {
+std::uint32_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) const {
     std::uint32_t rest = 0;
     if (block < plan_.block_bytes.size()) {
         rest = plan_.block_bytes[block] - std::min(chunk * cut_, plan_.block_bytes[block]);
@@ -51,7 +51,7 @@ std::uint16_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) cons
             rest = std::max(rest, is_hole(one) ? 0 : plan_.block_bytes[one]);
         }
     }
-    return static_cast<std::uint16_t>(std::min<std::uint32_t>(rest, cut_));
+    return std::min(rest, cut_);
 }
 
 std::uint64_t Object::chunks_all() const {
@@ -62,8 +62,8 @@ std::uint64_t Object::chunks_all() const {
     return sum;
 }
 
-std::uint16_t Object::held_chunk_bytes() const {
-    return is_small() ? std::uint16_t{sizeof(Number)} : cut_;
+std::uint32_t Object::held_chunk_bytes() const {
+    return is_small() ? std::uint32_t{sizeof(Number)} : cut_;
 }
 
 std::uint32_t Object::held_bytes(std::uint32_t block) const {

@@ -18,8 +18,8 @@ class Object {
     explicit Object(const Plan& plan) : plan_{plan}, cut_{plan.chunk_bytes} {}
 
     /// Chunks are so long from now on.
-    void recut(std::uint16_t chunk_bytes) { cut_ = chunk_bytes; }
-    [[nodiscard]] std::uint16_t cut() const { return cut_; }
+    void recut(std::uint32_t chunk_bytes) { cut_ = chunk_bytes; }
+    [[nodiscard]] std::uint32_t cut() const { return cut_; }
 
     // As cores and links count.
     /// 0 for a hole. Of a block after the object's: of parities.
@@ -28,14 +28,14 @@ class Object {
     [[nodiscard]] std::uint64_t chunks_all() const;
     [[nodiscard]] bool is_hole(std::uint32_t block) const;
     /// The length of a chunk, or of a parity.
-    [[nodiscard]] std::uint16_t chunk_bytes(std::uint32_t block, std::uint32_t chunk) const;
+    [[nodiscard]] std::uint32_t chunk_bytes(std::uint32_t block, std::uint32_t chunk) const;
 
     // As members hold it.
     [[nodiscard]] bool is_small() const {
         return !plan_.is_really_sealed && plan_.chunk_bytes_fallback == 0;
     }
     /// The length of a full chunk.
-    [[nodiscard]] std::uint16_t held_chunk_bytes() const;
+    [[nodiscard]] std::uint32_t held_chunk_bytes() const;
     [[nodiscard]] std::uint32_t held_bytes(std::uint32_t block) const;
     /// What a buffer needs for any block, or for parities.
     [[nodiscard]] std::uint32_t held_bytes_max() const;
@@ -51,7 +51,7 @@ class Object {
     }
 
     const Plan& plan_;
-    std::uint16_t cut_;
+    std::uint32_t cut_;
 };
 
 }  // namespace stage::sim

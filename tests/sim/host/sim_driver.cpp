@@ -97,7 +97,7 @@ Instant SimDriver::room_at() const {
     return network_.uplink_drained(rank_, kUplinkFree);
 }
 
-std::uint16_t SimDriver::body_bytes_on_links(const Train& train, std::uint32_t index) const {
+std::uint32_t SimDriver::body_bytes_on_links(const Train& train, std::uint32_t index) const {
     const std::size_t here = train.packet(index).size() - wire::kHeaderBytes - tag_bytes_;
     return train.header.is_data() && object_.is_small()
                ? object_.chunk_bytes(train.header.block.value(),

@@ -54,7 +54,7 @@ class SimDriver final : public Driver {
                                 std::uint32_t index,
                                 Duration each);
     void corrupt(MutableBytes packet);
-    [[nodiscard]] std::uint16_t body_bytes_on_links(const Train& train,
+    [[nodiscard]] std::uint32_t body_bytes_on_links(const Train& train,
                                                     std::uint32_t index) const;
 
     const Plan& plan_;
