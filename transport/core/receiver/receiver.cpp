@@ -8,6 +8,7 @@
 #include "transport/core/membership/member_ending.h"
 #include "transport/core/membership/offer_solicitation.h"
 #include "transport/core/membership/ready_responder.h"
+#include "transport/core/membership/release.h"
 #include "transport/core/receiver/group_standing.h"
 #include "transport/core/receiver/reassembly.h"
 #include "transport/core/receiver/receiver_repairs.h"
@@ -28,17 +29,6 @@ namespace {
 std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
     return config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
                                        : limits.rate.start_bytes_per_s;
-}
-
-std::vector<DroppedMember> members_of(const RankSet& ranks) {
-    std::vector<DroppedMember> members;
-    for (std::uint32_t i = 0; ranks.count() > 0 && i < ranks.members(); ++i) {
-        const Rank rank{static_cast<std::uint16_t>(i)};
-        if (ranks.has(rank)) {
-            members.push_back({.rank = rank, .why = {Blame::node, "it was dropped"}});
-        }
-    }
-    return members;
 }
 
 }  // namespace
@@ -385,33 +375,18 @@ void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
     if (!body) {
         return;
     }
-    const bool is_success = body->outcome == 0;
-    const bool is_early = is_success && !is_over() && outcome.phase != Phase::holding;
-    RankSet dropped{config.members};
-    dropped.add(body->dropped);
-    // (There may be more than RELEASE has room for.)
-    const bool may_be_dropped = dropped.has(config.own) || dropped.count() < body->dropped_all;
-    if (is_early && !may_be_dropped) {
-        return;  // not all can hold it while this member does not
+    const auto result = result_of(*body, config, is_over() || outcome.phase == Phase::holding);
+    if (!result) {
+        return;
     }
     ending.on_release(now, *body, control);
     if (is_over()) {
         return;
     }
-    outcome.dropped = members_of(dropped);
-    if (is_early) {
-        outcome.phase = Phase::failed;
-        outcome.culprit = config.own;
-        outcome.why = Error{Blame::node,
-                            "this node was dropped, because it was silent or too slow; the "
-                            "other nodes hold the files"};
-    } else if (is_success) {
-        outcome.phase = Phase::released;
-    } else {
-        outcome.phase = Phase::failed;
-        outcome.culprit = body->rank;
-        outcome.why = Error{blame_of(body->outcome), body->why};  // The culprit's, not ours.
-    }
+    outcome.phase = result->phase;
+    outcome.culprit = result->culprit;
+    outcome.why = result->why;
+    outcome.dropped = result->dropped;
     stop();
 }
 
@@ -466,6 +441,7 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
         case OperationKind::reconstruct:
         case OperationKind::leave_group:
         case OperationKind::join_group:
+        case OperationKind::hang_up:
             return;
     }
 }

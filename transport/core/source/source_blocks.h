@@ -42,6 +42,9 @@ class SourceBlocks final : public Holdings {
     // Holdings:
     [[nodiscard]] bool has(BlockIndex block, std::uint32_t chunk) const override;
     [[nodiscard]] bool can_load(BlockIndex block) const override;
+    [[nodiscard]] bool is_absent(BlockIndex block) const override {
+        return block.value() >= blocks_;
+    }
     [[nodiscard]] std::uint32_t chunks(BlockIndex block) const override;
     [[nodiscard]] std::vector<std::byte> describe(BlockIndex block,
                                                   std::uint32_t count) const override;

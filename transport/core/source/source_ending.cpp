@@ -1,6 +1,6 @@
 #include "transport/core/source/source_ending.h"
 
-#include "transport/core/membership/member_ending.h"
+#include "transport/core/membership/release.h"
 
 #include <utility>
 
@@ -13,8 +13,7 @@ constexpr std::uint32_t kUnicastReleases = 64;
 }  // namespace
 
 SourceEnding::SourceEnding(const CoreConfig& config, const EndingLimits& limits)
-    : own_{config.own},
-      members_{config.members},
+    : config_{config},
       stays_{limits.answer_late},
       result_{config},
       release_{{.first = limits.ending_first, .max = limits.ending_max}},
@@ -32,32 +31,21 @@ const wire::Ending* SourceEnding::decide(Instant now, bool is_held) {
     if (released_ || (!failure && !(result_.is_success() && is_held))) {
         return nullptr;
     }
-    released_.emplace(wire::Ending{.outcome = 0, .rank = own_, .why = {}});
+    released_ = release_of(result_, config_);
     if (failure) {
         blame_ = failure->why.blame();
-        released_->outcome = outcome_of(blame_);
-        released_->rank = failure->rank;
-        released_->why = why_of(failure->why);
     }
-    list_dropped();
+    for (const DroppedMember& each : result_.dropped()) {
+        confirmed_.add(each.rank);
+    }
     release_.start(now);
     stays_until_ = now + stays_;
     return &*released_;
 }
 
-void SourceEnding::list_dropped() {
-    RankSet dropped{members_};
-    for (const DroppedMember& each : result_.dropped()) {
-        dropped.add(each.rank);
-        confirmed_.add(each.rank);
-    }
-    released_->dropped_all = static_cast<std::uint16_t>(dropped.count());
-    released_->dropped = dropped.runs(wire::kMaxDroppedRuns, RankSet{members_});
-}
-
 void SourceEnding::release_unresponsive(const RankSet& ready, ControlQueue& out) const {
     std::uint32_t alone = 0;
-    for (std::uint32_t i = 0; i < members_ && alone < kUnicastReleases; ++i) {
+    for (std::uint32_t i = 0; i < config_.members && alone < kUnicastReleases; ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
         if (!ready.has(rank) || confirmed_.has(rank)) {
             out.push_peer(wire::PacketType::release, rank, wire::write(*released_));
@@ -72,7 +60,7 @@ void SourceEnding::on_late(const Datagram& datagram, ControlQueue& out) {
         return;
     }
     confirmed_.add(datagram.header.rank);
-    if (confirmed_.count() + 1 == members_) {
+    if (confirmed_.count() + 1 == config_.members) {
         stays_until_.reset();
         release_.stop();
     }

@@ -51,10 +51,7 @@ class SourceEnding {
     [[nodiscard]] std::optional<Instant> deadline() const;
 
   private:
-    void list_dropped();
-
-    Rank own_;
-    std::uint32_t members_;
+    CoreConfig config_;
     Duration stays_;
     BroadcastResult result_;
     Blame blame_ = Blame::user;
