@@ -194,8 +194,9 @@ programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY)
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
-sim_world  := tests/sim/world tests/sim/host tests/sim/network tests/sim/plan
-sim_tests  := $(call found,tests/sim $(sim_world) tests/sim/baselines) $(catch_main)
+sim_world  := $(addprefix tests/sim/,world host network plan)
+sim_rooms  := $(sim_world) tests/sim/baselines tests/sim/relay
+sim_tests  := $(call found,tests/sim $(sim_rooms)) $(catch_main)
 sim_scale  := $(call found,$(sim_world) tests/sim/scale)
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))

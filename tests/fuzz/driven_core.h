@@ -274,6 +274,7 @@ class DrivenCore {
                 return code(operation);
             case Kind::leave_group:
             case Kind::join_group:
+            case Kind::hang_up:
                 return;
             case Kind::finish:
                 invariant(!std::exchange(is_finishing_, true), "finish is asked once");

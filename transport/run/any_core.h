@@ -4,6 +4,7 @@
 // once, and the cores stay plain types that do not know of it.
 #pragma once
 
+#include "transport/base/link_event.h"
 #include "transport/core/base/contract.h"
 
 namespace stage {
@@ -17,6 +18,7 @@ class AnyCore {
 
     virtual void on_datagrams(Instant now, std::span<const core::Datagram> datagrams) = 0;
     virtual void on_done(Instant now, std::span<const core::Completion> completions) = 0;
+    virtual void on_links(Instant /*now*/, std::span<const LinkEvent> /*events*/) {}
     virtual void on_time(Instant now) = 0;
     virtual void on_abort(Instant now, const Error& why) = 0;
     virtual void on_all_listen(Instant now) = 0;
@@ -39,6 +41,12 @@ class HeldCore final : public AnyCore {
     }
     void on_done(Instant now, std::span<const core::Completion> completions) override {
         core_.on_done(now, completions);
+    }
+    /// A core of a transport without connections hears of none.
+    void on_links(Instant now, std::span<const LinkEvent> events) override {
+        if constexpr (requires { core_.on_links(now, events); }) {
+            core_.on_links(now, events);
+        }
     }
     void on_time(Instant now) override { core_.on_time(now); }
     void on_abort(Instant now, const Error& why) override { core_.on_abort(now, why); }

@@ -6,6 +6,7 @@
 //
 //     on_datagrams(now, span<const Datagram>)    received datagrams, opened and parsed
 //     on_done(now, span<const Completion>)       results of its operations
+//     on_links(now, span<const LinkEvent>)       connections to peers, if the core uses them
 //     on_time(now)                               deadline() has come
 //     next_sends(now, SendBatch&)                what to send now, as far as pacing allows
 //     next_operations(now, OperationBatch&)      what to do with buffers and the object
@@ -80,6 +81,7 @@ enum class OperationKind : std::uint8_t {
     reconstruct,
     leave_group,  ///< Leaves the multicast group.
     join_group,   ///< Joins the multicast group again.
+    hang_up,      ///< Closes the connection to `peer`, of a driver with reliable unicast.
 };
 
 /// Nearly every packet needs one and some sixty wait at a time: an operation fits a cache line.
@@ -89,6 +91,7 @@ struct Operation {
     BlockIndex block;
     ChunkIndex chunk;
     OperationKind kind = OperationKind::drop;
+    Rank peer;                         ///< For hang_up.
     wire::Descriptor descriptor;       ///< For verify and store.
     const ParityCode* code = nullptr;  ///< For encode and reconstruct; owned by the core.
 };

@@ -19,6 +19,8 @@ class Holdings {
     [[nodiscard]] virtual bool has(BlockIndex block, std::uint32_t chunk) const = 0;
     /// The block is not resident but can be read back completely.
     [[nodiscard]] virtual bool can_load(BlockIndex block) const = 0;
+    /// This member will never be able to give the block.
+    [[nodiscard]] virtual bool is_absent(BlockIndex block) const = 0;
     /// The number of the block's chunks; 0 if it is not known.
     [[nodiscard]] virtual std::uint32_t chunks(BlockIndex block) const = 0;
     /// The body of a DESCRIBE for this block and at most `count - 1` after it; empty if the

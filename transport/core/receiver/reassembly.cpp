@@ -289,6 +289,13 @@ void Reassembly::on_reconstructed(BlockIndex block, std::uint32_t chunk) {
     advance(*open);
 }
 
+std::optional<BlockIndex> Reassembly::open_next() {
+    absent_from_ = map_->first_absent(absent_from_, map_->blocks());
+    const BlockIndex block{absent_from_};
+    return block.value() < map_->blocks() && open(block) != nullptr ? std::optional{block}
+                                                                    : std::nullopt;
+}
+
 bool Reassembly::is_first_at_disk() const {
     if (map_->open_count() == 0 || map_->at(0).state == OpenState::filling) {
         return false;
@@ -328,6 +335,11 @@ bool Reassembly::has(BlockIndex block, std::uint32_t chunk) const {
 bool Reassembly::can_load(BlockIndex block) const {
     return has_begun() && map_->is_held(block) && !was_held_before(block) &&
            !residence_.contains(block) && chunks(block) > 0;
+}
+
+bool Reassembly::is_absent(BlockIndex block) const {
+    return config_.holds_already || was_held_before(block) ||
+           (has_begun() && block.value() >= map_->blocks());
 }
 
 /// As far as it is known, or known again.

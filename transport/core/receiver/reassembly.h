@@ -52,6 +52,9 @@ class Reassembly final : public Holdings {
     /// Opens what is missing of the first `blocks` blocks, which are described. False if some
     /// could not be opened.
     bool open_all(std::uint32_t blocks);
+    /// Opens the lowest missing block that is not open yet, so that its chunks have room.
+    /// Nothing if there is no such block, or no room.
+    [[nodiscard]] std::optional<BlockIndex> open_next();
     /// A chunk of an open block was reconstructed.
     void on_reconstructed(BlockIndex block, std::uint32_t chunk);
     /// Blocks closed since the last call: requests for their chunks can end.
@@ -82,6 +85,7 @@ class Reassembly final : public Holdings {
 
     [[nodiscard]] bool has(BlockIndex block, std::uint32_t chunk) const override;
     [[nodiscard]] bool can_load(BlockIndex block) const override;
+    [[nodiscard]] bool is_absent(BlockIndex block) const override;
     [[nodiscard]] std::uint32_t chunks(BlockIndex block) const override;
     [[nodiscard]] std::vector<std::byte> describe(BlockIndex block,
                                                   std::uint32_t count) const override;

@@ -20,6 +20,7 @@ class FakeHoldings final : public Holdings {
         const auto found = memory.find(wanted);
         return found != memory.end() && found->second.contains(chunk);
     }
+    [[nodiscard]] bool is_absent(BlockIndex /*wanted*/) const override { return false; }
     [[nodiscard]] bool can_load(BlockIndex wanted) const override {
         return disk.contains(wanted);
     }

@@ -1,0 +1,236 @@
+// Broadcasts over a simulated relay: its time, and what faults do to it.
+#include "tests/sim/relay/relay_world.h"
+#include "transport/core/relay/relay_tree.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+namespace stage::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+double ratio(const RelayWorld& world) {
+    const auto held = world.last_held();
+    REQUIRE(held);
+    return std::chrono::duration<double>(*held) /
+           std::chrono::duration<double>(world.wire_time());
+}
+
+void expect_all_released(const RelayWorld& world, std::uint32_t members) {
+    CHECK(world.faults().empty());
+    for (std::uint32_t rank = 0; rank < members; ++rank) {
+        CAPTURE(rank);
+        CHECK(world.outcome(rank).phase == core::Phase::released);
+    }
+}
+
+TEST_CASE("a chain carries an object in little more than its wire time", "[relay]") {
+    for (const std::uint32_t members : {2U, 4U, 16U, 64U}) {
+        CAPTURE(members);
+        RelayWorld world{{.members = members, .object_bytes = 64U << 20U}};
+        world.run(60s);
+        expect_all_released(world, members);
+        CHECK(ratio(world) < 1.03);
+        CHECK(world.bytes_sent(1) < (65U << 20U));
+    }
+}
+
+TEST_CASE("a chain of 64 carries 1 GiB in 1.03 of its wire time", "[.][relay-long]") {
+    RelayWorld world{{.members = 64, .object_bytes = 1U << 30U}};
+    world.run(600s);
+    expect_all_released(world, 64);
+    CHECK(ratio(world) < 1.03);
+}
+
+TEST_CASE("a small object reaches many members soon by a tree", "[relay]") {
+    const std::uint32_t degree = core::relay_degree(100'000, 1000, 20'000);
+    CHECK(degree > 1);
+    RelayWorld tree{{.members = 1000, .degree = degree, .object_bytes = 100'000}};
+    tree.run(60s);
+    expect_all_released(tree, 1000);
+    RelayWorld chain{{.members = 1000, .degree = 1, .object_bytes = 100'000}};
+    chain.run(60s);
+    expect_all_released(chain, 1000);
+    CHECK(*tree.last_held() * 5 < *chain.last_held());
+}
+
+TEST_CASE("a member that crashes is passed over", "[relay]") {
+    for (const std::uint32_t crashed : {1U, 7U, 15U}) {
+        CAPTURE(crashed);
+        RelayWorld world{{.members = 16,
+                          .object_bytes = 32U << 20U,
+                          .stall_timeout = 3s,
+                          .crashes = {{crashed, 1s}}}};
+        world.run(60s);
+        CHECK(world.faults().empty());
+        CHECK(ratio(world) < 1.1);
+        CHECK(world.now() < world.wire_time() + 7s);  // one time-out of 3 s
+        CHECK(world.outcome(0).phase == core::Phase::failed);
+        CHECK(world.outcome(0).culprit == Rank{static_cast<std::uint16_t>(crashed)});
+    }
+}
+
+TEST_CASE("a member that stops is left after a moment", "[relay]") {
+    RelayWorld world{
+        {.members = 8, .object_bytes = 64U << 20U, .stops = {{3, {.from = 1s, .until = 20s}}}}};
+    world.run(90s);
+    expect_all_released(world, 8);
+    for (const std::uint32_t rank : {1U, 2U, 4U, 5U, 6U, 7U}) {
+        CAPTURE(rank);
+        const auto held = world.outcome(rank).held_at->time_since_epoch() - 1s;
+        CHECK(held < world.wire_time() + 4s);
+    }
+}
+
+TEST_CASE("a member whose disk refuses a block ends the relay with its name", "[relay]") {
+    RelayWorld world{
+        {.members = 8, .object_bytes = 16U << 20U, .refused_store = std::pair{5U, 7U}}};
+    world.run(60s);
+    CHECK(world.now() < 5s);
+    for (std::uint32_t rank = 0; rank < 8; ++rank) {
+        CAPTURE(rank);
+        CHECK(world.outcome(rank).phase == core::Phase::failed);
+        CHECK(world.outcome(rank).culprit == Rank{5});
+        REQUIRE(world.outcome(rank).why);
+        CHECK(world.outcome(rank).why->sentence() == "No space left on device");
+    }
+}
+
+TEST_CASE("a block that a relaying member damaged is fetched again, by it and below",
+          "[relay]") {
+    RelayWorld world{{.members = 6, .object_bytes = 16U << 20U, .damaged = std::pair{2U, 4U}}};
+    world.run(60s);
+    expect_all_released(world, 6);
+    CHECK(ratio(world) < 1.3);
+}
+
+TEST_CASE("what a member held before is not sent to it", "[relay]") {
+    const std::vector<core::BlockRun> most{{.first = BlockIndex{0}, .count = 28}};
+    RelayPlan plan{.members = 4, .object_bytes = 32U << 20U};
+    SECTION("each member") {
+        plan.held_before = {{1, most}, {2, most}, {3, most}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_all_released(world, 4);
+        CHECK(world.bytes_sent(0) < (5U << 20U));
+    }
+    SECTION("all but the last, which fetches from an ancestor that can give") {
+        plan.held_before = {{1, most}, {2, most}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_all_released(world, 4);
+    }
+    SECTION("a member holds all of it") {
+        plan.holders = {2};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_all_released(world, 4);
+    }
+    SECTION("every receiver holds all of it") {
+        plan.holders = {1, 2, 3};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_all_released(world, 4);
+        CHECK(world.bytes_sent(0) < 100'000);
+    }
+}
+
+TEST_CASE("a member with a slow disk delays no member but itself", "[relay]") {
+    RelayWorld world{
+        {.members = 6, .object_bytes = 64U << 20U, .slow_disks = {{2, 3'000'000}}}};
+    world.run(120s);
+    expect_all_released(world, 6);
+    for (const std::uint32_t rank : {1U}) {
+        CHECK(world.outcome(rank).held_at->time_since_epoch() - 1s < 2 * world.wire_time());
+    }
+}
+
+TEST_CASE("a block that is requested again in mid-block is described again", "[relay]") {
+    RelayWorld world{{.members = 7,
+                      .object_bytes = 10'322'672,
+                      .slow_links = {{3, 8'851'728}},
+                      .chunk_bytes = 1444,
+                      .stall_timeout = 6s,
+                      .stops = {{2, {.from = 559ms, .until = 4020ms}}},
+                      .damaged = std::pair{1U, 9U}}};
+    world.run(60s);
+    expect_all_released(world, 7);
+}
+
+/// Draws a relay with up to three faults.
+RelayPlan drawn(std::uint64_t seed) {
+    Prng prng{seed};
+    const auto below = [&prng](std::uint32_t bound) {
+        return static_cast<std::uint32_t>(prng.next() % bound);
+    };
+    RelayPlan plan;
+    plan.members = 2 + below(20);
+    plan.degree = 1 + below(3);
+    plan.object_bytes = 1 + prng.next() % (24U << 20U);
+    plan.chunk_bytes = below(2) == 0 ? std::uint16_t{8928} : std::uint16_t{1444};
+    plan.stall_timeout = 6s;
+    for (std::uint32_t fault = below(4); fault > 0; --fault) {
+        const std::uint32_t rank = 1 + below(plan.members - 1);
+        const auto at = std::chrono::milliseconds{below(2500)};
+        switch (below(6)) {
+            case 0:
+                plan.crashes[rank] = at;
+                break;
+            case 1:
+                plan.stops[rank] = {.from = at,
+                                    .until = at + std::chrono::milliseconds{below(4000)}};
+                break;
+            case 2:
+                plan.damaged = std::pair{rank, below(24)};
+                break;
+            case 3:
+                plan.slow_links[rank] = 3'000'000 + below(9'000'000);
+                break;
+            case 4:
+                plan.slow_disks[rank] = 5'000'000 + below(20'000'000);
+                break;
+            default:
+                plan.held_before[rank] = {
+                    {.first = BlockIndex{0},
+                     .count = below(
+                         static_cast<std::uint32_t>(plan.object_bytes / kBlockBytes) + 1)}};
+                if (plan.held_before[rank].front().count == 0) {
+                    plan.held_before.erase(rank);
+                }
+        }
+    }
+    return plan;
+}
+
+TEST_CASE("drawn relays with faults end as they should", "[relay]") {
+    const char* given = std::getenv("RUNS");
+    const char* first = std::getenv("SEED");
+    const std::uint64_t runs = given != nullptr ? std::strtoull(given, nullptr, 10) : 200;
+    const std::uint64_t begin = first != nullptr ? std::strtoull(first, nullptr, 10) : 1;
+    for (std::uint64_t seed = begin; seed < begin + runs; ++seed) {
+        CAPTURE(seed);
+        const RelayPlan plan = drawn(seed);
+        RelayWorld world{plan};
+        world.run(120s);
+        CHECK(world.faults().empty());
+        for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
+            CAPTURE(rank);
+            if (plan.crashes.contains(rank)) {
+                continue;
+            }
+            REQUIRE(world.is_over(rank));
+            const auto& outcome = world.outcome(rank);
+            if (plan.crashes.empty()) {
+                CHECK(outcome.phase == core::Phase::released);
+            } else if (outcome.phase == core::Phase::failed && outcome.culprit != Rank{0}) {
+                CHECK(plan.crashes.contains(outcome.culprit.value()));
+            }
+            CHECK(outcome.held_at);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace stage::sim

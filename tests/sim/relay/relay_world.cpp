@@ -1,0 +1,478 @@
+#include "tests/sim/relay/relay_world.h"
+
+#include "transport/base/invariant.h"
+#include "transport/core/base/object_shape.h"
+#include "transport/wire/packet.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace stage::sim {
+namespace {
+
+constexpr std::uint64_t kSocketBytes = 256U << 10U;
+/// Of a frame beside its payload: header, tag, and a share of TCP, IP and Ethernet per 1,448
+/// bytes.
+constexpr std::uint64_t kPacketBytes = 28;
+
+std::uint64_t wire_bytes(std::uint64_t bytes) {
+    return bytes + (bytes + 1447) / 1448 * 90;
+}
+
+}  // namespace
+
+struct RelayWorld::Connection {
+    std::uint64_t id = 0;
+    std::deque<core::Send> queue;  ///< One packet each.
+    std::uint64_t queued_bytes = 0;
+    bool owes_ready = false;
+};
+
+struct RelayWorld::Host {
+    std::uint32_t rank = 0;
+    std::unique_ptr<AnyCore> core;
+    std::map<std::uint32_t, Connection> out;  ///< By peer.
+    std::uint32_t next_peer = 0;
+    Instant link_free{};
+    Instant down_free{};
+    Instant disk_free{};
+    bool is_sending = false;
+    bool is_crashed = false;
+    bool is_waking = false;
+    Instant stopped_until{};
+    std::uint64_t sent_bytes = 0;
+    std::vector<LinkEvent> links;
+    std::vector<std::pair<std::uint32_t, core::Send>> inbox;
+    std::vector<core::Completion> completions;
+    std::map<BlockIndex, std::vector<std::uint32_t>> buffers;  ///< A chunk is its tag.
+    std::set<std::uint32_t> stored;
+    bool was_damaged = false;
+    std::optional<Instant> woken_for;
+};
+
+RelayWorld::RelayWorld(const RelayPlan& plan)
+    : plan_{plan},
+      blocks_{static_cast<std::uint32_t>((plan.object_bytes + kBlockBytes - 1) / kBlockBytes)} {
+    for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
+        core::CoreConfig config;
+        config.own = Rank{static_cast<std::uint16_t>(rank)};
+        config.members = static_cast<std::uint16_t>(plan.members);
+        config.source = Rank{0};
+        config.chunk_bytes = plan.chunk_bytes;
+        config.resident_blocks = 24;
+        config.stall_timeout = plan.stall_timeout;
+        config.holds_already = plan.holders.contains(rank);
+        if (const auto held = plan.held_before.find(rank); held != plan.held_before.end()) {
+            config.held_before = held->second;
+        }
+        auto host = std::make_unique<Host>();
+        host->rank = rank;
+        if (rank == 0) {
+            host->core = std::make_unique<HeldCore<core::RelaySource>>(
+                config,
+                core::ObjectShape{.blocks = blocks_, .object_bytes = plan.object_bytes},
+                plan.degree);
+        } else {
+            host->core = std::make_unique<HeldCore<core::RelayReceiver>>(config, plan.degree);
+        }
+        hosts_.push_back(std::move(host));
+    }
+    for (auto& host : hosts_) {
+        after({}, [this, &host = *host] { turn(host); });
+    }
+    for (const auto& [rank, at] : plan.crashes) {
+        after(at, [this, &host = *hosts_[rank]] { crash(host); });
+    }
+    for (const auto& [rank, pause] : plan.stops) {
+        after(pause.from, [this, &host = *hosts_[rank], pause] {
+            host.stopped_until = now_ + (pause.until - pause.from);
+            after(pause.until - pause.from, [this, &host] { turn(host); });
+        });
+    }
+}
+
+RelayWorld::~RelayWorld() = default;
+
+void RelayWorld::after(Duration delay, std::function<void()> what) {
+    events_.push({.at = now_ + delay, .order = order_++, .what = std::move(what)});
+}
+
+void RelayWorld::run(Duration limit) {
+    const Instant end = now_ + limit;
+    while (!events_.empty() && events_.top().at <= end) {
+        Event event = events_.top();
+        events_.pop();
+        now_ = event.at;
+        event.what();
+        if (std::ranges::all_of(hosts_, [this](const auto& host) {
+                return host->is_crashed || is_over(host->rank);
+            })) {
+            return;
+        }
+    }
+}
+
+bool RelayWorld::is_over(std::uint32_t rank) const {
+    const auto& core = *hosts_[rank]->core;
+    const auto phase = core.outcome().phase;
+    return (phase == core::Phase::released || phase == core::Phase::failed) && !core.deadline();
+}
+
+const core::Outcome& RelayWorld::outcome(std::uint32_t rank) const {
+    return hosts_[rank]->core->outcome();
+}
+
+std::optional<Duration> RelayWorld::last_held() const {
+    Instant last{};
+    for (const auto& host : hosts_) {
+        if (host->is_crashed) {
+            continue;
+        }
+        const auto at = host->core->outcome().held_at;
+        if (!at) {
+            return std::nullopt;
+        }
+        last = std::max(last, *at);
+    }
+    return last - Instant{std::chrono::seconds{1}};
+}
+
+Duration RelayWorld::wire_time() const {
+    const std::uint64_t chunks =
+        (plan_.object_bytes + plan_.chunk_bytes - 1) / plan_.chunk_bytes;
+    return time_of(wire_bytes(plan_.object_bytes + chunks * kPacketBytes), plan_.bytes_per_s);
+}
+
+std::uint64_t RelayWorld::bytes_sent(std::uint32_t rank) const {
+    return hosts_[rank]->sent_bytes;
+}
+
+std::uint32_t RelayWorld::length(BlockIndex block) const {
+    return block.value() + 1 < blocks_
+               ? kBlockBytes
+               : static_cast<std::uint32_t>(plan_.object_bytes -
+                                            std::uint64_t{kBlockBytes} * (blocks_ - 1));
+}
+
+wire::Descriptor RelayWorld::descriptor(BlockIndex block) const {
+    return {.length = length(block), .wire_length = length(block)};
+}
+
+std::uint64_t RelayWorld::rate(std::uint32_t rank) const {
+    const auto slow = plan_.slow_links.find(rank);
+    return slow != plan_.slow_links.end() ? slow->second : plan_.bytes_per_s;
+}
+
+// ---- a host's turn
+
+void RelayWorld::turn(Host& host) {
+    if (host.is_crashed || now_ < host.stopped_until) {
+        return;
+    }
+    auto& core = *host.core;
+    if (!host.links.empty()) {
+        const auto links = std::exchange(host.links, {});
+        core.on_links(now_, links);
+        operate(host);
+    }
+    const auto inbox = std::exchange(host.inbox, {});
+    for (const auto& [from, packet] : inbox) {
+        deliver(host, from, packet, packet.length);
+    }
+    if (!host.completions.empty()) {
+        const auto completions = std::exchange(host.completions, {});
+        core.on_done(now_, completions);
+        operate(host);
+    }
+    if (const auto deadline = core.deadline(); deadline && *deadline <= now_) {
+        core.on_time(now_);
+    }
+    operate(host);
+    send_all(host);
+    operate(host);
+    const auto deadline = core.deadline();
+    if (!host.links.empty() || (deadline && *deadline <= now_ && *deadline > Instant{})) {
+        after(Duration{1000}, [this, &host] { turn(host); });
+    } else if (deadline && *deadline > now_ && host.woken_for != deadline) {
+        host.woken_for = deadline;
+        after(*deadline - now_, [this, &host] { turn(host); });
+    }
+}
+
+void RelayWorld::deliver(Host& host,
+                         std::uint32_t from,
+                         const core::Send& packet,
+                         std::uint32_t /*tag*/) {
+    core::Datagram datagram;
+    datagram.header.type = packet.type;
+    datagram.header.rank = Rank{static_cast<std::uint16_t>(from)};
+    datagram.header.packet_number = packet.packet_number;
+    datagram.header.block = packet.block;
+    datagram.header.chunk = packet.first;
+    datagram.arrived_at = now_;
+    if (packet.type == wire::PacketType::data) {
+        const core::Cut cut{plan_.chunk_bytes};
+        datagram.body_bytes =
+            static_cast<std::uint16_t>(cut.length(length(packet.block), packet.first.value()));
+        datagram.lease = core::Ticket{packet.length + std::uint64_t{1}};
+    } else {
+        datagram.body = packet.body;
+        datagram.body_bytes = static_cast<std::uint16_t>(packet.body.size());
+    }
+    host.core->on_datagrams(now_, std::span{&datagram, 1});
+    operate(host);
+}
+
+void RelayWorld::operate(Host& host) {
+    for (int round = 0; round < 64; ++round) {
+        core::OperationBatch batch;
+        host.core->next_operations(now_, batch);
+        if (batch.operations.empty()) {
+            return;
+        }
+        for (const core::Operation& operation : batch.operations) {
+            perform(host, operation);
+        }
+    }
+}
+
+void RelayWorld::complete(Host& host, const core::Operation& operation, core::Verdict verdict) {
+    core::Completion done;
+    done.ticket = operation.ticket;
+    done.kind = operation.kind;
+    done.block = operation.block;
+    done.verdict = verdict;
+    if (verdict == core::Verdict::failed) {
+        done.why = Error{Blame::user, "No space left on device"};
+    }
+    if (operation.kind == core::OperationKind::load) {
+        done.descriptor = descriptor(operation.block);
+    }
+    host.completions.push_back(done);
+    turn(host);
+}
+
+void RelayWorld::perform(Host& host, const core::Operation& operation) {
+    using core::OperationKind;
+    using core::Verdict;
+    const auto slow = plan_.slow_disks.find(host.rank);
+    const std::uint64_t disk =
+        slow != plan_.slow_disks.end() ? slow->second : plan_.disk_bytes_per_s;
+    const core::Cut cut{plan_.chunk_bytes};
+    const std::uint32_t chunks = cut.chunks(length(operation.block));
+    Verdict verdict = Verdict::good;
+    std::uint64_t disk_bytes = 0;
+    switch (operation.kind) {
+        case OperationKind::place: {
+            auto& buffer = host.buffers[operation.block];
+            buffer.resize(chunks, ~0U);
+            buffer[operation.chunk.index()] =
+                static_cast<std::uint32_t>(operation.ticket.value() - 1);
+            if (host.buffers.size() > 24) {
+                faults_.push_back("too many blocks are resident");
+            }
+            if (plan_.damaged && plan_.damaged->first == host.rank &&
+                plan_.damaged->second == operation.block.value() && !host.was_damaged) {
+                host.was_damaged = true;
+                buffer[operation.chunk.index()] = ~0U;
+            }
+            return;
+        }
+        case OperationKind::release:
+            host.buffers.erase(operation.block);
+            return;
+        case OperationKind::hang_up:
+            return close(host.rank, operation.peer.value(), false);
+        case OperationKind::verify: {
+            const auto& buffer = host.buffers[operation.block];
+            for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+                if (buffer.size() <= chunk || buffer[chunk] != chunk) {
+                    verdict = Verdict::bad_digest;
+                }
+            }
+            break;
+        }
+        case OperationKind::store:
+            if (plan_.refused_store && plan_.refused_store->first == host.rank &&
+                plan_.refused_store->second == operation.block.value()) {
+                verdict = Verdict::failed;
+            }
+            if (!host.stored.insert(operation.block.value()).second) {
+                faults_.push_back("a block is stored twice");
+            }
+            disk_bytes = operation.descriptor.length;
+            break;
+        case OperationKind::load: {
+            auto& buffer = host.buffers[operation.block];
+            buffer.resize(chunks);
+            for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+                buffer[chunk] = chunk;
+            }
+            disk_bytes = length(operation.block);
+            break;
+        }
+        case OperationKind::finish:
+            if (host.rank != 0 && !plan_.holders.contains(host.rank)) {
+                std::uint32_t before = 0;
+                for (const auto& run : plan_.held_before[host.rank]) {
+                    before += run.count;
+                }
+                if (host.stored.size() + before != blocks_) {
+                    faults_.push_back("finished without every block");
+                }
+            }
+            break;
+        default:
+            return;
+    }
+    host.disk_free = std::max(host.disk_free, now_) + time_of(disk_bytes, disk);
+    after(host.disk_free - now_,
+          [this, &host, operation, verdict] { complete(host, operation, verdict); });
+}
+
+void RelayWorld::send_all(Host& host) {
+    for (int round = 0; round < 64; ++round) {
+        core::SendBatch batch;
+        host.core->next_sends(now_, batch);
+        if (batch.sends.empty()) {
+            return;
+        }
+        for (const core::Send& send : batch.sends) {
+            queue(host, send);
+        }
+        if (!host.links.empty()) {
+            host.core->on_links(now_, std::exchange(host.links, {}));
+        }
+    }
+}
+
+void RelayWorld::queue(Host& from, const core::Send& send) {
+    const std::uint32_t to = send.to.peer.value();
+    Host& peer = *hosts_[to];
+    if (!from.out.contains(to)) {
+        if (peer.is_crashed) {
+            from.links.push_back({.peer = send.to.peer, .kind = LinkEvent::Kind::closed});
+            return;
+        }
+        const std::uint64_t id = ++connections_;
+        from.out[to].id = id;
+        peer.out[from.rank] = Connection{.id = id, .queue = {}};
+    }
+    Connection& connection = from.out[to];
+    for (std::uint16_t i = 0; i < send.count; ++i) {
+        core::Send packet = send;
+        packet.count = 1;
+        packet.packet_number = send.packet_number + i;
+        packet.first = ChunkIndex{static_cast<std::uint16_t>(send.first.value() + i)};
+        packet.length = packet.first.value();
+        std::uint64_t bytes = send.body.size() + kPacketBytes;
+        if (send.type == wire::PacketType::data) {
+            const auto& buffer = from.buffers[send.block];
+            if (buffer.size() <= packet.first.index()) {
+                faults_.push_back("a chunk was sent of a block that is not resident");
+            } else {
+                packet.length = static_cast<std::uint16_t>(buffer[packet.first.index()]);
+            }
+            bytes +=
+                core::Cut{plan_.chunk_bytes}.length(length(send.block), packet.first.value());
+        }
+        connection.queued_bytes += bytes;
+        connection.queue.push_back(std::move(packet));
+    }
+    connection.owes_ready = true;
+    if (connection.queued_bytes <= kSocketBytes) {
+        connection.owes_ready = false;
+        from.links.push_back({.peer = send.to.peer, .kind = LinkEvent::Kind::ready});
+    }
+    if (!from.is_sending) {
+        transmit(from);
+    }
+}
+
+/// The next packet of the next connection that has one leaves the host.
+void RelayWorld::transmit(Host& host) {
+    host.is_sending = false;
+    if (host.is_crashed) {
+        return;
+    }
+    auto next = host.out.lower_bound(host.next_peer);
+    for (std::size_t tried = 0; tried <= host.out.size(); ++tried) {
+        if (next == host.out.end()) {
+            next = host.out.begin();
+        }
+        if (next == host.out.end() || !next->second.queue.empty()) {
+            break;
+        }
+        ++next;
+    }
+    if (next == host.out.end() || next->second.queue.empty()) {
+        return;
+    }
+    const std::uint32_t to = next->first;
+    Connection& connection = next->second;
+    host.next_peer = to + 1;
+    core::Send packet = std::move(connection.queue.front());
+    connection.queue.pop_front();
+    std::uint64_t bytes = packet.body.size() + kPacketBytes;
+    if (packet.type == wire::PacketType::data) {
+        bytes +=
+            core::Cut{plan_.chunk_bytes}.length(length(packet.block), packet.first.value());
+    }
+    connection.queued_bytes -= bytes;
+    host.sent_bytes += bytes;
+    const Duration takes = time_of(wire_bytes(bytes), rate(host.rank));
+    host.is_sending = true;
+    if (connection.owes_ready && connection.queued_bytes <= kSocketBytes) {
+        connection.owes_ready = false;
+        host.links.push_back(
+            {.peer = Rank{static_cast<std::uint16_t>(to)}, .kind = LinkEvent::Kind::ready});
+        after({}, [this, &host] { turn(host); });
+    }
+    Host& peer = *hosts_[to];
+    const Instant here = now_ + takes + plan_.delay;
+    const Duration down = time_of(wire_bytes(bytes), rate(to));
+    peer.down_free =
+        std::max(peer.down_free + down, here + (down > takes ? down - takes : Duration{}));
+    after(
+        peer.down_free - now_ + plan_.wake_up,
+        [this, from = host.rank, to, id = connection.id, packet = std::move(packet)]() mutable {
+            arrive(from, to, id, std::move(packet));
+        });
+    after(takes, [this, &host] { transmit(host); });
+}
+
+void RelayWorld::arrive(std::uint32_t from,
+                        std::uint32_t to,
+                        std::uint64_t id,
+                        core::Send packet) {
+    Host& host = *hosts_[to];
+    const auto connection = host.out.find(from);
+    if (host.is_crashed || connection == host.out.end() || connection->second.id != id) {
+        return;
+    }
+    host.inbox.emplace_back(from, std::move(packet));
+    turn(host);
+}
+
+/// The connection ends at both ends; `from` knows why.
+void RelayWorld::close(std::uint32_t from, std::uint32_t to, bool tells_closer) {
+    for (const auto& [one, other] : {std::pair{from, to}, std::pair{to, from}}) {
+        Host& host = *hosts_[one];
+        if (host.out.erase(other) == 0 || host.is_crashed || (one == from && !tells_closer)) {
+            continue;
+        }
+        host.links.push_back(
+            {.peer = Rank{static_cast<std::uint16_t>(other)}, .kind = LinkEvent::Kind::closed});
+        after(plan_.delay, [this, &host] { turn(host); });
+    }
+}
+
+void RelayWorld::crash(Host& host) {
+    host.is_crashed = true;
+    const auto out = host.out;
+    for (const auto& [peer, connection] : out) {
+        close(peer, host.rank, true);
+    }
+}
+
+}  // namespace stage::sim

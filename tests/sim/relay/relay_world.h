@@ -1,0 +1,109 @@
+// Simulates the members of a relay, joined by connections that lose and reorder nothing.
+//
+// Each host has one link of a given rate in each direction; its connections share it. A host
+// can crash (its connections close), stop (they stay, and nothing moves), lose its links for a
+// while, or have a slow or failing disk. Contents are checked: a chunk is the number of its
+// place, and a block with a wrong one has a wrong digest.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/core/relay/relay_receiver.h"
+#include "transport/core/relay/relay_source.h"
+#include "transport/run/any_core.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stage::sim {
+
+struct RelayPlan {
+    std::uint32_t members = 4;
+    std::uint32_t degree = 1;
+    std::uint64_t object_bytes = 16U << 20U;
+    std::uint64_t bytes_per_s = 12'500'000;
+    std::map<std::uint32_t, std::uint64_t> slow_links{};  ///< By rank: another rate.
+    Duration delay = std::chrono::microseconds{50};
+    Duration wake_up = std::chrono::microseconds{20};  ///< From arrival to the process.
+    std::uint64_t disk_bytes_per_s = 1'000'000'000;
+    std::map<std::uint32_t, std::uint64_t> slow_disks{};
+    std::uint16_t chunk_bytes = 8928;
+    Duration stall_timeout = std::chrono::seconds{30};
+    std::map<std::uint32_t, Duration> crashes{};
+    struct Pause {
+        Duration from;
+        Duration until;
+    };
+    std::map<std::uint32_t, Pause> stops{};
+    /// The disk of this rank refuses this block.
+    std::optional<std::pair<std::uint32_t, std::uint32_t>> refused_store{};
+    /// A member's buffer of this block has a wrong chunk, once.
+    std::optional<std::pair<std::uint32_t, std::uint32_t>> damaged{};
+    std::map<std::uint32_t, std::vector<core::BlockRun>> held_before{};
+    std::set<std::uint32_t> holders{};  ///< They hold the object already.
+};
+
+class RelayWorld {
+  public:
+    explicit RelayWorld(const RelayPlan& plan);
+    ~RelayWorld();
+
+    /// Until every host's core is over, or this time has passed.
+    void run(Duration limit);
+
+    [[nodiscard]] bool is_over(std::uint32_t rank) const;
+    [[nodiscard]] const core::Outcome& outcome(std::uint32_t rank) const;
+    [[nodiscard]] Duration now() const { return now_.time_since_epoch(); }
+    /// The time from the start until the last receiver that did not crash held the object.
+    [[nodiscard]] std::optional<Duration> last_held() const;
+    /// The time that the object takes on one link, headers included.
+    [[nodiscard]] Duration wire_time() const;
+    [[nodiscard]] std::uint64_t bytes_sent(std::uint32_t rank) const;
+    /// What was found wrong: contents, residency, leases.
+    [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
+
+  private:
+    struct Host;
+    struct Connection;
+    struct Event {
+        Instant at;
+        std::uint64_t order;
+        std::function<void()> what;
+        bool operator<(const Event& other) const {
+            return std::tie(other.at, other.order) < std::tie(at, order);
+        }
+    };
+
+    void after(Duration delay, std::function<void()> what);
+    void turn(Host& host);
+    void send_all(Host& host);
+    void operate(Host& host);
+    void perform(Host& host, const core::Operation& operation);
+    void complete(Host& host, const core::Operation& operation, core::Verdict verdict);
+    void queue(Host& from, const core::Send& send);
+    void transmit(Host& host);
+    void arrive(std::uint32_t from, std::uint32_t to, std::uint64_t id, core::Send packet);
+    void deliver(Host& host, std::uint32_t from, const core::Send& packet, std::uint32_t tag);
+    void close(std::uint32_t from, std::uint32_t to, bool tells_closer);
+    void crash(Host& host);
+    [[nodiscard]] std::uint32_t length(BlockIndex block) const;
+    [[nodiscard]] wire::Descriptor descriptor(BlockIndex block) const;
+    [[nodiscard]] std::uint64_t rate(std::uint32_t rank) const;
+
+    RelayPlan plan_;
+    std::uint32_t blocks_;
+    Instant now_{std::chrono::seconds{1}};
+    std::uint64_t order_ = 0;
+    std::uint64_t connections_ = 0;
+    std::priority_queue<Event> events_;
+    std::vector<std::unique_ptr<Host>> hosts_;
+    std::vector<std::string> faults_;
+};
+
+}  // namespace stage::sim

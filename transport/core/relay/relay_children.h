@@ -1,0 +1,94 @@
+// Sends blocks to the members that are connected to this one as its children.
+//
+// A child requests blocks, each from one of its chunks on. It gets them in ascending order, as
+// soon as this member has the next chunk, whether or not the rest of the block has arrived:
+// descriptor first, then chunks. A block that is no longer in memory is read back. Only as much
+// is sent as the child's connection takes, so that a slow child delays nothing but itself.
+#pragma once
+
+#include "transport/base/link_event.h"
+#include "transport/core/base/contract.h"
+#include "transport/core/base/holdings.h"
+#include "transport/core/relay/relay_limits.h"
+#include "transport/core/sending/buffer_pool.h"
+#include "transport/core/sending/control_queue.h"
+#include "transport/core/sending/operation_queue.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace stage::core {
+
+class RelayChildren {
+  public:
+    /// `holdings` and `pool` must outlive this.
+    RelayChildren(const CoreConfig& config,
+                  const RelayLimits& limits,
+                  const Holdings& holdings,
+                  BufferPool& pool);
+
+    /// A READY arrived: the member is a child, and its connection takes packets.
+    void on_ready(Rank child);
+    /// What this member can never give is answered with LACKING.
+    void on_request(Rank child, const wire::Request& request, ControlQueue& out);
+    void on_link(const LinkEvent& event);
+    /// A child reported how many blocks its part of the tree holds.
+    void on_pulse(Rank child, std::uint32_t blocks_held);
+    /// A child confirmed RELEASE.
+    void on_confirmed(Rank child) { forget(child); }
+
+    /// Queues loads of blocks that have to be read back.
+    void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
+    /// True if order_loads() would queue a load.
+    [[nodiscard]] bool wants_loads() const;
+    /// A load ended. A child whose block cannot be read gets LACKING.
+    void on_loaded(BlockIndex block, bool is_good, ControlQueue& out);
+
+    /// Sends as far as connections and batch allow.
+    void fill(SendBatch& batch, Numbering& numbers);
+    /// True if fill() would send something.
+    [[nodiscard]] bool can_send() const;
+    void tell_all(wire::PacketType type,
+                  const std::vector<std::byte>& body,
+                  ControlQueue& out) const;
+
+    [[nodiscard]] bool has(Rank child) const { return children_.contains(child); }
+    [[nodiscard]] bool is_empty() const { return children_.empty(); }
+    /// The end of the blocks that children have requested so far; 0: none.
+    [[nodiscard]] std::uint32_t requested_below() const { return requested_below_; }
+    /// The sum of what the children reported; modulo 2^32.
+    [[nodiscard]] std::uint32_t blocks_held() const;
+    /// No block is sent any more.
+    void stop();
+
+  private:
+    struct Child {
+        /// By block: the first chunk that is still to be sent.
+        std::map<BlockIndex, std::uint32_t> wanted;
+        std::optional<BlockIndex> current;  ///< In `wanted`, resident and pinned.
+        bool is_described = false;          ///< The current block's descriptor was sent.
+        bool is_ready = true;               ///< Its connection takes more.
+        std::uint32_t blocks_held = 0;
+        std::uint64_t last_number = 0;
+    };
+
+    [[nodiscard]] bool can_serve(BlockIndex block, std::uint32_t chunk) const;
+    [[nodiscard]] std::optional<BlockIndex> next_of(const Child& child) const;
+    [[nodiscard]] bool can_send(const Child& child) const;
+    [[nodiscard]] bool serve(Rank rank, Child& child, SendBatch& batch, Numbering& numbers);
+    void describe(Rank rank, Child& child, SendBatch& batch, Numbering& numbers);
+    std::uint32_t send_run(Rank rank, Child& child, SendBatch& batch, Numbering& numbers);
+    void leave_block(Child& child);
+    void forget(Rank child);
+
+    Rank own_;
+    std::uint32_t run_max_;  ///< Chunks in one send.
+    const Holdings& holdings_;
+    BufferPool& pool_;
+    std::map<Rank, Child> children_;
+    std::vector<BlockIndex> loading_;
+    std::uint32_t requested_below_ = 0;
+};
+
+}  // namespace stage::core

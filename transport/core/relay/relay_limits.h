@@ -1,0 +1,45 @@
+// The constants of the relay (docs/protocol/relay.md).
+#pragma once
+
+#include "transport/base/units.h"
+#include "transport/core/base/contract.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace stage::core {
+
+struct RelayLimits {
+    /// A member has requested at most this many blocks that did not arrive yet; half of its
+    /// buffers if that is less. 8 MiB keep 10 Gbit/s busy over 6 ms.
+    std::uint32_t requested_max = 8;
+    /// The source reads this many blocks before a child requests them.
+    std::uint32_t load_ahead_max = 8;
+    /// DATA that is handed to a connection before it reports that it can take more.
+    std::uint32_t send_bytes_max = 128U << 10U;
+    /// A connection carries a packet at least this often, in each direction.
+    Duration pulse = std::chrono::milliseconds{250};
+    /// A parent that was not heard for this long is left.
+    Duration silence = std::chrono::seconds{2};
+    /// After every ancestor refused a connection the member waits this long; the wait doubles
+    Duration retry_first = std::chrono::milliseconds{20};
+    /// up to this.
+    Duration retry_max = std::chrono::milliseconds{500};
+    /// A DONE that does not complete its part of the tree waits this long for others.
+    Duration done_gather = std::chrono::milliseconds{100};
+    /// How long a released member waits for its children's confirmations, and a failed one for
+    /// the RELEASE that answers its LEAVE.
+    Duration end_patience = std::chrono::seconds{1};
+    /// A member that holds the object and reaches no ancestor for this long ends.
+    Duration unheard_end = std::chrono::seconds{5};
+};
+
+/// With short time-outs the members speak more often and wait less.
+[[nodiscard]] inline RelayLimits scaled(RelayLimits limits, const CoreConfig& config) {
+    limits.silence = std::min(limits.silence, config.stall_timeout / 3);
+    limits.pulse = std::min(limits.pulse, limits.silence / 6);
+    return limits;
+}
+
+}  // namespace stage::core

@@ -1,0 +1,105 @@
+#include "transport/core/relay/relay_parent.h"
+
+#include "transport/core/base/repeater.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+
+RelayParent::RelayParent(const CoreConfig& config,
+                         const RelayLimits& limits,
+                         const RelayTree& tree)
+    : limits_{limits},
+      tree_{tree},
+      own_place_{tree.place(config.own)},
+      place_{tree.parent(own_place_)},
+      rank_{tree.at(place_)},
+      retry_{limits.retry_first} {
+}
+
+void RelayParent::start(Instant now) {
+    heard_at_ = now;
+    connect_at_ = now;
+}
+
+bool RelayParent::on_packet(Instant now, Rank from) {
+    if (from != rank_ || !is_connected_) {
+        return false;
+    }
+    heard_at_ = now;
+    is_heard_ = true;
+    was_ever_heard_ = true;
+    retry_ = limits_.retry_first;
+    return true;
+}
+
+void RelayParent::on_link(Instant now, const LinkEvent& event) {
+    if (event.peer == rank_ && is_connected_ && event.kind == LinkEvent::Kind::closed) {
+        choose_next(now);
+    }
+}
+
+void RelayParent::leave(Instant now) {
+    left_ = rank_;
+    choose_next(now);
+}
+
+/// The next ancestor at once; after the source the parent again, later.
+void RelayParent::choose_next(Instant now) {
+    is_connected_ = false;
+    is_heard_ = false;
+    pulse_at_.reset();
+    connect_at_ = now;
+    if (place_ == 0) {
+        place_ = own_place_;
+        connect_at_ = now + retry_;
+        retry_ = std::min(retry_ * 2, limits_.retry_max);
+    }
+    place_ = tree_.parent(place_);
+    rank_ = tree_.at(place_);
+}
+
+void RelayParent::poll(Instant now, std::uint32_t blocks_held, ControlQueue& out) {
+    if (is_connected_ && now >= std::max(heard_at_, tried_at_) + limits_.silence) {
+        leave(now);
+    }
+    if (connect_at_ && now >= *connect_at_) {
+        connect_at_.reset();
+        is_connected_ = true;
+        tells_connected_ = true;
+        tried_at_ = now;
+        pulse_at_ = now + limits_.pulse;
+        out.push_peer(wire::PacketType::ready, rank_, wire::write(wire::Ready{}));
+    }
+    if (pulse_at_ && now >= *pulse_at_) {
+        pulse_at_ = now + limits_.pulse;
+        wire::Pulse pulse;
+        pulse.packets = blocks_held;
+        out.push_peer(wire::PacketType::pulse, rank_, wire::write(pulse));
+    }
+}
+
+bool RelayParent::take_connected() {
+    return std::exchange(tells_connected_, false);
+}
+
+std::optional<Rank> RelayParent::take_left() {
+    return std::exchange(left_, std::nullopt);
+}
+
+std::optional<Instant> RelayParent::deadline() const {
+    auto first = earlier(connect_at_, pulse_at_);
+    if (is_connected_) {
+        first = earlier(first, std::max(heard_at_, tried_at_) + limits_.silence);
+    }
+    return first;
+}
+
+void RelayParent::stop() {
+    connect_at_.reset();
+    pulse_at_.reset();
+    is_connected_ = false;
+}
+
+}  // namespace stage::core

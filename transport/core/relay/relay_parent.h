@@ -1,0 +1,72 @@
+// Chooses the ancestor from which a member of a relay receives, and stays connected to it.
+//
+// A member connects to its parent. If the connection cannot be made or ends, the parent lacks
+// blocks that the member needs, or nothing is heard of it for RelayLimits::silence, the member
+// connects to the next ancestor: the parent's parent, and at last the source. After the source
+// it begins again with its parent, more slowly each time. An ancestor that was left for
+// another one is not returned to while that one serves.
+#pragma once
+
+#include "transport/base/link_event.h"
+#include "transport/core/base/contract.h"
+#include "transport/core/relay/relay_limits.h"
+#include "transport/core/relay/relay_tree.h"
+#include "transport/core/sending/control_queue.h"
+
+#include <optional>
+
+namespace stage::core {
+
+class RelayParent {
+  public:
+    /// Requires config.own != tree.source.
+    RelayParent(const CoreConfig& config, const RelayLimits& limits, const RelayTree& tree);
+
+    void start(Instant now);
+    [[nodiscard]] Rank rank() const { return rank_; }
+    /// True for a packet of the present parent.
+    bool on_packet(Instant now, Rank from);
+    /// The connection to the parent ended.
+    void on_link(Instant now, const LinkEvent& event);
+    /// The parent cannot give what this member needs.
+    void leave(Instant now);
+
+    /// Connects, when that is due, by a READY; speaks, when that is due, by a PULSE that says
+    /// how many blocks this part of the tree holds.
+    void poll(Instant now, std::uint32_t blocks_held, ControlQueue& out);
+    /// True once after each READY: the new parent must be told what this member needs.
+    [[nodiscard]] bool take_connected();
+    /// A parent that was left: its connection is to be closed.
+    [[nodiscard]] std::optional<Rank> take_left();
+
+    /// True if packets may be sent to the present parent.
+    [[nodiscard]] bool is_connected() const { return is_connected_; }
+    /// True if the present parent has answered: it can be sent requests.
+    [[nodiscard]] bool is_heard() const { return is_heard_; }
+    [[nodiscard]] bool was_ever_heard() const { return was_ever_heard_; }
+    /// When an ancestor was last heard, or this member started.
+    [[nodiscard]] Instant heard_at() const { return heard_at_; }
+    [[nodiscard]] std::optional<Instant> deadline() const;
+    void stop();
+
+  private:
+    void choose_next(Instant now);
+
+    RelayLimits limits_;
+    RelayTree tree_;
+    std::uint32_t own_place_;
+    std::uint32_t place_;  ///< Of the present parent.
+    Rank rank_;
+    bool is_connected_ = false;  ///< READY was sent.
+    bool is_heard_ = false;
+    bool was_ever_heard_ = false;
+    bool tells_connected_ = false;
+    std::optional<Rank> left_;
+    Instant heard_at_{};
+    Instant tried_at_{};
+    std::optional<Instant> connect_at_;
+    std::optional<Instant> pulse_at_;
+    Duration retry_;
+};
+
+}  // namespace stage::core

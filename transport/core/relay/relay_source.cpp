@@ -1,0 +1,388 @@
+#include "transport/core/relay/relay_source.h"
+
+#include "transport/base/invariant.h"
+#include "transport/core/base/limits.h"
+#include "transport/core/base/repeater.h"
+#include "transport/core/base/timeouts.h"
+#include "transport/core/feedback/broadcast_result.h"
+#include "transport/core/membership/member_ending.h"
+#include "transport/core/membership/release.h"
+#include "transport/core/relay/relay_children.h"
+#include "transport/core/relay/relay_stock.h"
+#include "transport/core/relay/relay_tree.h"
+#include "transport/core/sending/disk_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+
+struct RelaySource::Parts {
+    Parts(const CoreConfig& given,
+          const ObjectShape& shape_,
+          std::uint32_t degree,
+          const RelayLimits& limits_);
+
+    void on_datagram(Instant now, const Datagram& datagram);
+    void on_ready(Instant now, Rank child);
+    void on_request(Instant now, Rank child, const wire::Request& request);
+    void on_child_done(Instant now, const wire::Done& done);
+    void on_pulse(Instant now, Rank child, const wire::Pulse& pulse);
+    void on_completion(Instant now, const Completion& done);
+    void on_loaded(const Completion& done);
+
+    void work(Instant now);
+    void start(Instant now);
+    void watch(Instant now);
+    void order_finish();
+    void fail(Rank culprit, Error why);
+    void decide(Instant now);
+    void take(Instant now, OperationBatch& batch);
+    [[nodiscard]] std::optional<Instant> next() const;
+
+    /// No block from here on is read yet.
+    [[nodiscard]] std::uint32_t read_below() const;
+    [[nodiscard]] Duration patience() const;
+    [[nodiscard]] Duration disk_patience() const;
+    [[nodiscard]] bool is_over() const {
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+    }
+
+    CoreConfig config;
+    RelayLimits limits;
+    EndingLimits ending;
+    ObjectShape shape;
+    RelayTree tree;
+    Outcome outcome;
+    Numbering numbers;
+    ControlQueue control;
+    RelayStock stock;
+    RelayChildren children;
+    BroadcastResult result;
+    OperationQueue operations;
+    DiskWatch disk_watch;
+    std::uint64_t next_ticket = 1;
+    bool is_started = false;
+    bool is_finishing = false;
+    std::uint32_t blocks_held_below = 0;  ///< As the children reported it last.
+    Instant moved_at{};                   ///< When the group made progress.
+    std::optional<Instant> pulse_at;
+    std::optional<wire::Ending> released;
+    std::optional<Instant> stays_until;
+};
+
+RelaySource::Parts::Parts(const CoreConfig& given,
+                          const ObjectShape& shape_,
+                          std::uint32_t degree,
+                          const RelayLimits& limits_)
+    : config{with_default_timeouts(given)},
+      limits{scaled(limits_, config)},
+      shape{shape_},
+      tree{.members = config.members, .source = config.source, .degree = degree},
+      control{Limits{}.outbox_max},
+      stock{config, shape},
+      children{config, limits, stock, stock.pool()},
+      result{config} {
+    invariant(config.own == config.source && config.own.value() < config.members &&
+                  shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
+                  config.resident_blocks >= 2 && degree >= 1,
+              "a source has an object, a group of two or more, and room for two blocks");
+    outcome.chunk_bytes = config.chunk_bytes;
+}
+
+// ---- received packets and completed operations
+
+void RelaySource::Parts::on_datagram(Instant now, const Datagram& datagram) {
+    using wire::PacketType;
+    const Rank from = datagram.header.rank;
+    switch (datagram.header.type) {
+        case PacketType::data: {
+            Operation drop;
+            drop.ticket = datagram.lease;
+            operations.push_back(drop);
+            return;
+        }
+        case PacketType::ready:
+            return on_ready(now, from);
+        case PacketType::request:
+            if (const auto body = wire::read_request(datagram.body)) {
+                on_request(now, from, *body);
+            }
+            return;
+        case PacketType::done:
+            if (const auto body = wire::read_done(datagram.body)) {
+                on_child_done(now, *body);
+            }
+            return;
+        case PacketType::pulse:
+            if (const auto body = wire::read_pulse(datagram.body)) {
+                on_pulse(now, from, *body);
+            }
+            return;
+        case PacketType::leave:
+            if (const auto body = wire::read_ending(datagram.body)) {
+                fail(body->rank, Error{blame_of(body->outcome), body->why});
+            }
+            return;
+        case PacketType::done_ack:
+            return released ? children.on_confirmed(from) : void();
+        default:
+            return;  // not of a relay, or for receivers
+    }
+}
+
+void RelaySource::Parts::on_ready(Instant now, Rank child) {
+    children.on_ready(child);
+    if (released) {
+        control.push_peer(wire::PacketType::release, child, wire::write(*released));
+        return;
+    }
+    moved_at = now;
+    if (outcome.phase == Phase::wiring) {
+        outcome.phase = Phase::moving;
+    }
+    wire::Offer offer;
+    offer.blocks = shape.blocks;
+    offer.object_bytes = shape.object_bytes;
+    offer.chunk_bytes = config.chunk_bytes;
+    control.push_peer(wire::PacketType::offer, child, wire::write(offer));
+}
+
+void RelaySource::Parts::on_request(Instant now, Rank child, const wire::Request& request) {
+    moved_at = now;
+    if (!released) {
+        children.on_request(child, request, control);
+    }
+}
+
+void RelaySource::Parts::on_child_done(Instant now, const wire::Done& done) {
+    const std::uint32_t before = result.done().count();
+    result.on_done(done.ranks);
+    if (result.done().count() > before) {
+        moved_at = now;
+    }
+}
+
+void RelaySource::Parts::on_pulse(Instant now, Rank child, const wire::Pulse& pulse) {
+    children.on_pulse(child, pulse.packets);
+    if (std::exchange(blocks_held_below, children.blocks_held()) != children.blocks_held()) {
+        moved_at = now;
+    }
+}
+
+void RelaySource::Parts::on_completion(Instant now, const Completion& done) {
+    disk_watch.on_completed(now);
+    if (is_over()) {
+        return;
+    }
+    if (done.verdict == Verdict::failed) {
+        return fail(config.own, done.why);
+    }
+    if (done.kind == OperationKind::load) {
+        on_loaded(done);
+    } else if (done.kind == OperationKind::finish) {
+        outcome.phase = Phase::holding;
+        outcome.held_at = now;
+        result.on_done(config.own);
+    }
+}
+
+void RelaySource::Parts::on_loaded(const Completion& done) {
+    const auto bytes = stock.on_loaded(done);
+    if (!bytes) {
+        return fail(config.own, bytes.error());
+    }
+    outcome.bytes_held += *bytes;
+    children.on_loaded(done.block, true, control);
+}
+
+// ---- what becomes due
+
+void RelaySource::Parts::start(Instant now) {
+    is_started = true;
+    moved_at = now;
+    pulse_at = now + limits.pulse;
+}
+
+void RelaySource::Parts::work(Instant now) {
+    if (!is_started) {
+        start(now);
+    }
+    if (pulse_at && now >= *pulse_at) {
+        pulse_at = now + limits.pulse;
+        children.tell_all(wire::PacketType::pulse, wire::write(wire::Pulse{}), control);
+    }
+    if (!is_over()) {
+        watch(now);
+        order_finish();
+        decide(now);
+    }
+    if (stays_until && (now >= *stays_until || children.is_empty())) {
+        stays_until.reset();
+        pulse_at.reset();
+    }
+}
+
+/// How long nothing may move before the members that are not done count as failed.
+Duration RelaySource::Parts::patience() const {
+    if (outcome.phase == Phase::wiring) {
+        return config.ready_timeout;
+    }
+    // (Both sums wrap alike.)
+    const bool have_all = blocks_held_below == (config.members - 1U) * shape.blocks;
+    return have_all ? finish_patience(config, ending) : config.stall_timeout;
+}
+
+Duration RelaySource::Parts::disk_patience() const {
+    return is_finishing ? finish_patience(config, ending)
+                        : config.stall_timeout * ending.finish_patience;
+}
+
+void RelaySource::Parts::watch(Instant now) {
+    if (disk_watch.is_stuck(now, disk_patience())) {
+        return fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
+    }
+    if (now <= moved_at + patience()) {
+        return;
+    }
+    const std::string time = std::to_string(patience() / std::chrono::seconds{1}) + " s";
+    const std::string why =
+        outcome.phase == Phase::wiring
+            ? "no node has connected to the source within " + time +
+                  ": the data ports (DataPortRange, TCP) are closed between the nodes"
+            : "this node made no progress for " + time +
+                  ": it crashed, or its disk or its network is stuck";
+    for (std::uint32_t place = 1; place < config.members; ++place) {
+        if (!result.settled().has(tree.at(place))) {
+            fail(tree.at(place), {Blame::node, why});
+        }
+    }
+}
+
+std::uint32_t RelaySource::Parts::read_below() const {
+    const bool have_all = result.settled().count() + 1 >= config.members;
+    return have_all ? shape.blocks : children.requested_below() + limits.load_ahead_max;
+}
+
+void RelaySource::Parts::order_finish() {
+    if (is_finishing || !(stock.has_read_all() || config.holds_already)) {
+        return;
+    }
+    is_finishing = true;
+    Operation finish;
+    finish.kind = OperationKind::finish;
+    finish.ticket = Ticket{next_ticket++};
+    operations.push_back(finish);
+}
+
+void RelaySource::Parts::fail(Rank culprit, Error why) {
+    if (culprit.value() < config.members && !released) {
+        result.on_failed(culprit, std::move(why));
+    }
+}
+
+void RelaySource::Parts::decide(Instant now) {
+    const auto failure = result.failure();
+    if (!failure && !(result.is_success() && outcome.phase == Phase::holding)) {
+        return;
+    }
+    outcome.phase = failure ? Phase::failed : Phase::released;
+    if (failure) {
+        outcome.culprit = failure->rank;
+        outcome.why = failure->why;
+    }
+    outcome.dropped = result.dropped();
+    released = release_of(result, config);
+    children.stop();
+    children.tell_all(wire::PacketType::release, wire::write(*released), control);
+    stays_until = now + limits.end_patience;
+}
+
+void RelaySource::Parts::take(Instant now, OperationBatch& batch) {
+    if (!is_over()) {
+        stock.order_loads(read_below(), operations, next_ticket);
+        children.order_loads(operations, next_ticket);
+    }
+    while (!operations.empty() && !batch.full()) {
+        disk_watch.on_ordered(now, operations.front());
+        batch.operations.push_back(operations.pop_front());
+    }
+}
+
+std::optional<Instant> RelaySource::Parts::next() const {
+    if (is_over()) {
+        return stays_until ? earlier(stays_until, pulse_at) : std::nullopt;
+    }
+    if (!is_started || children.can_send() || children.wants_loads() ||
+        stock.wants_loads(read_below())) {
+        return kLongAgo;
+    }
+    auto first = earlier(pulse_at, moved_at + patience() + Duration{1});
+    return earlier(first, disk_watch.deadline(disk_patience()));
+}
+
+// ---- the contract
+
+RelaySource::RelaySource(const CoreConfig& config,
+                         const ObjectShape& shape,
+                         std::uint32_t degree,
+                         RelayLimits limits)
+    : parts_{std::make_unique<Parts>(config, shape, degree, limits)} {
+}
+RelaySource::RelaySource(RelaySource&&) noexcept = default;
+RelaySource::~RelaySource() = default;
+
+void RelaySource::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
+    for (const Datagram& datagram : datagrams) {
+        parts_->on_datagram(now, datagram);
+    }
+    parts_->work(now);
+}
+
+void RelaySource::on_links(Instant now, std::span<const LinkEvent> events) {
+    for (const LinkEvent& event : events) {
+        parts_->children.on_link(event);
+    }
+    parts_->work(now);
+}
+
+void RelaySource::on_done(Instant now, std::span<const Completion> completions) {
+    for (const Completion& done : completions) {
+        parts_->on_completion(now, done);
+    }
+    parts_->work(now);
+}
+
+void RelaySource::on_time(Instant now) {
+    parts_->work(now);
+}
+
+void RelaySource::on_abort(Instant now, const Error& why) {
+    parts_->fail(parts_->config.own, why);
+    parts_->work(now);
+}
+
+void RelaySource::on_all_listen(Instant now) {
+    parts_->work(now);
+}
+
+void RelaySource::next_sends(Instant /*now*/, SendBatch& sends) {
+    const std::size_t before = sends.packets;
+    parts_->control.drain(sends, parts_->numbers);
+    parts_->children.fill(sends, parts_->numbers);
+    parts_->outcome.packets_sent += sends.packets - before;
+}
+
+void RelaySource::next_operations(Instant now, OperationBatch& operations) {
+    parts_->take(now, operations);
+}
+
+std::optional<Instant> RelaySource::deadline() const {
+    return parts_->next();
+}
+
+const Outcome& RelaySource::outcome() const {
+    return parts_->outcome;
+}
+
+}  // namespace stage::core
