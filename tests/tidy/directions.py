@@ -38,9 +38,13 @@ MAY_INCLUDE = {
     "transport/core/membership": FEEDBACK,
     "transport/core/source": MEMBER + ["transport/core/rate"],
     "transport/core/receiver": MEMBER,
+    # A relay's receiver assembles blocks as a multicast receiver does.
+    "transport/core/relay": MEMBER + ["transport/core/receiver"],
     "transport/run/object": OBJECT,
-    "transport/run": OBJECT + ["transport/seal", "transport/core/source", "transport/core/receiver"],
+    "transport/run": OBJECT + ["transport/seal", "transport/core/source", "transport/core/receiver"]
+    + ["transport/core/relay"],
     "transport/udp": DRIVER,
+    "transport/tcp": DRIVER + ["transport/udp"],
     "pmix": BASE,
     "pmix/static": BASE + ["pmix"],
     "pmix/host": BASE + ["pmix", "pmix/static"],
@@ -71,9 +75,9 @@ MAY_INCLUDE = {
     "stager/files/reuse": TARGET + ["stager/files/targets"],
     "stager/files/sink": TARGET + ["stager/files/targets", "stager/files/reuse"],
     "stager/worker/requests": MEMBERS_FILES + ["stager/messages"],
-    "stager/worker/broadcast": WORKER + ["transport/udp"],
+    "stager/worker/broadcast": WORKER + ["transport/udp", "transport/tcp", "transport/core/relay"],
     "stager/worker/staging": WORKER + ["stager/worker/broadcast", "stager/worker/requests"],
-    "stager/worker/engine": WORKER + ["pmix/static", "transport/udp", "stager/worker/broadcast"]
+    "stager/worker/engine": WORKER + ["pmix/static", "transport/udp", "transport/tcp", "stager/worker/broadcast"]
     + ["stager/worker/requests", "stager/worker/staging"],
     "stager/worker": REQUEST + ["stager/messages", "stager/worker/engine", "stager/worker/staging"],
     "stager/daemon/base": DAEMON,
@@ -81,7 +85,7 @@ MAY_INCLUDE = {
     "stager/daemon/jobs": DAEMON,
     "stager/daemon/cache": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/run": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
-    + ["stager/daemon/cache", "pmix", "transport/udp"],
+    + ["stager/daemon/cache", "pmix", "transport/udp", "transport/tcp"],
     "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/planning": DAEMON + ["stager/daemon/tree", "stager/daemon/run", "pmix"],
     "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]

@@ -3,6 +3,8 @@
 #include "transport/base/invariant.h"
 #include "transport/base/prng.h"
 #include "transport/core/receiver/receiver.h"
+#include "transport/core/relay/relay_receiver.h"
+#include "transport/core/relay/relay_source.h"
 #include "transport/core/source/sender.h"
 #include "transport/run/any_core.h"
 #include "transport/run/loop.h"
@@ -57,8 +59,9 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.members = static_cast<std::uint16_t>(config.members.size());
     core.source = config.source;
     core.session = seal::demux(config.session);
-    core.chunk_bytes = chunk_bytes(config, config.mtu, tag_bytes);
-    if (config.mtu > kEthernetMtu) {
+    const bool relays = config.relay_degree > 0;
+    core.chunk_bytes = relays ? kRelayChunkBytes : chunk_bytes(config, config.mtu, tag_bytes);
+    if (!relays && config.mtu > kEthernetMtu) {
         core.chunk_bytes_fallback = chunk_bytes(config, kEthernetMtu, tag_bytes);
     }
     core.rate_max_bytes_per_s = config.rate_bits_per_s / 8;
@@ -165,10 +168,15 @@ BroadcastReport send_broadcast(const BroadcastConfig& config,
     SourceIo object{source,
                     {.is_allowed = config.may_compress,
                      .link_bytes_per_s = static_cast<double>(config.rate_bits_per_s) / 8}};
-    HeldCore<core::Sender> core{member.core(), shape_of(source), prng};
-    BroadcastReport report = member.run(core, object, watcher);
-    report.shortened = object.shortened();
-    return report;
+    const core::ObjectShape shape = shape_of(source);
+    const auto run = [&](AnyCore&& core) {
+        BroadcastReport report = member.run(core, object, watcher);
+        report.shortened = object.shortened();
+        return report;
+    };
+    return config.relay_degree > 0
+               ? run(HeldCore<core::RelaySource>{member.core(), shape, config.relay_degree})
+               : run(HeldCore<core::Sender>{member.core(), shape, prng});
 }
 
 BroadcastReport receive_broadcast(const BroadcastConfig& config,
@@ -178,6 +186,10 @@ BroadcastReport receive_broadcast(const BroadcastConfig& config,
     Member member{config, driver};
     Prng prng{config.seed};
     SinkIo object{sink};
+    if (config.relay_degree > 0) {
+        HeldCore<core::RelayReceiver> core{member.core(), config.relay_degree};
+        return member.run(core, object, watcher);
+    }
     HeldCore<core::Receiver> core{member.core(), prng};
     return member.run(core, object, watcher);
 }

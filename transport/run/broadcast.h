@@ -54,6 +54,9 @@ struct BroadcastConfig {
     core::FaultPolicy fault_policy = core::FaultPolicy::fail;  ///< Only the source's counts.
     /// Total size of the group's sockets' buffers; 0: not known.
     std::uint32_t group_buffer_bytes = 0;
+    /// Not 0: the members form a tree of this degree over reliable unicast, instead of a
+    /// multicast group (core/relay).
+    std::uint32_t relay_degree = 0;
     std::uint8_t flows = 1;  ///< Flows that the source spreads the group's packets over.
     /// Interfaces that the flows use: as many as the member with the fewest has.
     std::uint8_t rails = 1;
@@ -82,6 +85,13 @@ struct BroadcastReport {
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
 };
+
+/// The chunks of a relay, bytes: of a connection no packet is lost, so that each may be long,
+/// but a member passes a chunk on when it is whole.
+inline constexpr std::uint32_t kRelayChunkBytes = 16U << 10U;
+/// The longest packet of a relay.
+inline constexpr std::size_t kRelayPacketBytes =
+    wire::kHeaderBytes + kRelayChunkBytes + wire::kTagBytes;
 
 /// Runs the source over a driver that knows `config.members` and the group. `source` is called
 /// from another thread meanwhile.

@@ -12,12 +12,14 @@
 //     room, or drops it.
 #pragma once
 
+#include "transport/base/link_event.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +55,8 @@ struct ReceivedPacket {
     /// When the kernel received it, nanoseconds of the wall clock; 0: not known. Packets that
     /// arrived as one piece have the same time.
     std::int64_t stamp_ns = 0;
+    /// A connection whose peer is not known: if the packet is genuine its sender is. 0: known.
+    std::uint32_t unproved = 0;
 };
 
 /// What a driver counted, for the statistics of a run.
@@ -147,6 +151,14 @@ class Driver {
     /// Leaves the group, so that the network stops bringing its packets here, or joins it
     /// again.
     virtual Status hear_group(bool hears) = 0;
+
+    /// With reliable unicast: appends what happened to connections since the last call. A
+    /// connection is made by the first train to a peer.
+    virtual void take_links(std::vector<LinkEvent>& /*events*/) {}
+    /// Who sealed a packet with this `unproved`; nothing if no member did.
+    virtual void prove(std::uint32_t /*connection*/, std::optional<Rank> /*sender*/) {}
+    /// With reliable unicast: closes the connection to a peer, without an event.
+    virtual void hang_up(Rank /*peer*/) {}
 
     /// Descriptors to wait for until they are readable.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;

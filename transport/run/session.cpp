@@ -41,6 +41,7 @@ Waits Session::turn(Instant now, Readable found) {
     if (const auto deadline = parts_.core.deadline(); deadline && *deadline <= now) {
         parts_.core.on_time(now);
     }
+    hear_links(now);
     operate(now);
     send(now);
     tell(now);
@@ -62,6 +63,16 @@ bool Session::has_ended(Instant now) {
     }
     ended_at_ = ended_at_.value_or(now);
     return parts_.outbox.is_empty() || given_up_ || now - *ended_at_ >= kLastSendsMax;
+}
+
+/// What became of the driver's connections, before and after packets were sent by them.
+void Session::hear_links(Instant now) {
+    links_.clear();
+    parts_.driver.take_links(links_);
+    if (!links_.empty()) {
+        parts_.core.on_links(now, links_);
+        operate(now);
+    }
 }
 
 void Session::hear_disk(Instant now) {
@@ -109,6 +120,10 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     payloads_.clear();
     for (const ReceivedPacket& packet : packets) {
         const auto opened = parts_.seal.open(packet.bytes, room_);
+        if (packet.unproved != 0) {
+            parts_.driver.prove(packet.unproved,
+                                opened ? std::optional{opened->header.rank} : std::nullopt);
+        }
         if (!opened) {
             continue;
         }
@@ -229,6 +244,8 @@ void Session::perform(const core::Operation& operation) {
             return hear_group(false);
         case core::OperationKind::join_group:
             return hear_group(true);
+        case core::OperationKind::hang_up:
+            return parts_.driver.hang_up(operation.peer);
         case core::OperationKind::finish:
             return submit(operation, {});
         case core::OperationKind::load:
@@ -308,6 +325,7 @@ void Session::send(Instant now) {
         if (!parts_.outbox.has_room()) {
             return;
         }
+        hear_links(now);
         parts_.core.next_sends(now, sends_);
         if (sends_.sends.empty()) {
             return;

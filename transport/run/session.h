@@ -93,6 +93,7 @@ class Session {
     void hear_flows(Instant now);
     void hear_flow_packets(Instant now);
     void hear_disk(Instant now);
+    void hear_links(Instant now);
     void tell_heard(Instant now);
     [[nodiscard]] core::Datagram datagram_of(Instant now,
                                              const seal::Opened& opened,
@@ -131,6 +132,7 @@ class Session {
     StreamWait stream_ = StreamWait::wakes;  ///< During the last wait.
     std::vector<ReceivedPacket> packets_;
     std::vector<FlowPacket> flow_packets_;
+    std::vector<LinkEvent> links_;
     std::vector<core::Datagram> datagrams_;
     std::vector<Bytes> payloads_;  ///< The payloads of these datagrams, by lease - 1.
     /// Released by the core, but still needed by a queued train.

@@ -1,0 +1,224 @@
+#include "transport/tcp/tcp_driver.h"
+
+#include "transport/tcp/peer_sockets.h"
+
+#include <catch2/catch.hpp>
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace stage {
+namespace {
+
+constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{42'001, 43'000};
+constexpr std::size_t kPacketBytes = 20'000;
+
+struct Members {
+    std::vector<std::unique_ptr<tcp::TcpDriver>> drivers;
+    std::vector<Address> addresses;
+};
+
+Members open_members(std::size_t count) {
+    Members members;
+    std::vector<tcp::TcpEndpoints> endpoints(count);
+    for (std::size_t rank = 0; rank < count; ++rank) {
+        const auto own = Address::parse("127.0.0.1", 0);
+        REQUIRE(own);
+        auto sockets = tcp::open_peer_sockets(*own, kPorts, {.interface = "lo"});
+        REQUIRE(sockets);
+        const auto bound = udp::bound_address(sockets->datagrams.get());
+        REQUIRE(bound);
+        CHECK(*bound == *udp::bound_address(sockets->listener.get()));
+        members.addresses.push_back(*bound);
+        endpoints[rank].listener = std::move(sockets->listener);
+        endpoints[rank].own = Rank{static_cast<std::uint16_t>(rank)};
+        endpoints[rank].packet_bytes_max = kPacketBytes;
+    }
+    for (auto& each : endpoints) {
+        each.members = members.addresses;
+        members.drivers.push_back(std::make_unique<tcp::TcpDriver>(std::move(each)));
+    }
+    return members;
+}
+
+/// A train of packets of one size, whose first byte is `mark`.
+void send(tcp::TcpDriver& driver, Rank to, char mark, std::size_t packet, std::size_t count) {
+    std::vector<std::byte> bytes(packet * count, std::byte{7});
+    for (std::size_t i = 0; i < count; ++i) {
+        bytes[i * packet] = static_cast<std::byte>(mark);
+    }
+    const std::vector<Bytes> pieces{Bytes{bytes}.first(5), Bytes{bytes}.subspan(5)};
+    const auto sent = driver.send({.target = {.to_group = false, .peer = to},
+                                   .pieces = pieces,
+                                   .bytes = bytes.size(),
+                                   .packet_bytes = static_cast<std::uint32_t>(packet)});
+    REQUIRE(sent);
+}
+
+/// Lets the drivers work on what is there, or comes within a moment; false if nothing does.
+bool await(std::initializer_list<tcp::TcpDriver*> drivers) {
+    std::vector<pollfd> waits;
+    for (tcp::TcpDriver* driver : drivers) {
+        waits.push_back({.fd = driver->descriptors().front(), .events = POLLIN, .revents = 0});
+    }
+    return ::poll(waits.data(), waits.size(), 10'000) > 0;
+}
+
+/// Receives until `count` packets are here, while `other` makes its connection; what they begin
+/// with. `sender`: the member that sealed them, if they are to prove it.
+std::string receive(tcp::TcpDriver& driver,
+                    tcp::TcpDriver& other,
+                    std::size_t count,
+                    std::optional<Rank> sender) {
+    std::string marks;
+    while (marks.size() < count && await({&driver, &other})) {
+        std::vector<ReceivedPacket> none;
+        REQUIRE(other.receive(none, {}));
+        std::vector<ReceivedPacket> packets;
+        REQUIRE(driver.receive(packets, {}));
+        for (const ReceivedPacket& packet : packets) {
+            marks += static_cast<char>(packet.bytes.front());
+            if (packet.unproved != 0) {
+                driver.prove(packet.unproved, sender);
+            }
+        }
+    }
+    return marks;
+}
+
+std::vector<LinkEvent> links_of(tcp::TcpDriver& driver) {
+    std::vector<LinkEvent> events;
+    driver.take_links(events);
+    return events;
+}
+
+/// Turns the driver until it reports a connection that ended.
+bool sees_end(tcp::TcpDriver& driver, Rank peer) {
+    while (true) {
+        for (const LinkEvent& event : links_of(driver)) {
+            if (event.kind == LinkEvent::Kind::closed && event.peer == peer) {
+                return true;
+            }
+        }
+        if (!await({&driver})) {
+            return false;
+        }
+        std::vector<ReceivedPacket> packets;
+        REQUIRE(driver.receive(packets, {}));
+    }
+}
+
+TEST_CASE("a train goes over a connection that it makes, and back", "[tcp]") {
+    Members members = open_members(2);
+    auto& child = *members.drivers[1];
+    auto& parent = *members.drivers[0];
+    send(child, Rank{0}, 'r', 60, 1);
+    CHECK(receive(parent, child, 1, Rank{1}) == "r");
+    send(parent, Rank{1}, 'd', 16'400, 5);
+    CHECK(receive(child, parent, 5, std::nullopt) == "ddddd");
+    CHECK(std::ranges::any_of(links_of(parent), [](const LinkEvent& event) {
+        return event.peer == Rank{1} && event.kind == LinkEvent::Kind::ready;
+    }));
+}
+
+TEST_CASE("what the kernel does not take is kept, and its leaving is reported", "[tcp]") {
+    Members members = open_members(2);
+    auto& child = *members.drivers[1];
+    auto& parent = *members.drivers[0];
+    send(child, Rank{0}, 'r', 60, 1);
+    CHECK(receive(parent, child, 1, Rank{1}) == "r");
+    static_cast<void>(links_of(parent));
+    std::size_t sent = 0;
+    while (sent < 4000) {  // Far more than sockets hold, in the end.
+        send(parent, Rank{1}, 'd', 16'000, 4);
+        sent += 4;
+        if (links_of(parent).empty()) {
+            break;
+        }
+    }
+    CHECK(sent < 4000);
+    std::string got;
+    bool is_ready = false;
+    while ((got.size() < sent || !is_ready) && await({&child, &parent})) {
+        std::vector<ReceivedPacket> packets;
+        REQUIRE(child.receive(packets, {}));
+        got.append(packets.size(), 'd');
+        packets.clear();
+        REQUIRE(parent.receive(packets, {}));
+        is_ready = is_ready || !links_of(parent).empty();
+    }
+    CHECK(got.size() == sent);
+    CHECK(is_ready);
+}
+
+TEST_CASE("a connection that proves nothing is closed", "[tcp]") {
+    Members members = open_members(2);
+    auto& child = *members.drivers[1];
+    auto& parent = *members.drivers[0];
+    SECTION("a packet that does not open") {
+        send(child, Rank{0}, 'x', 60, 1);
+        CHECK(receive(parent, child, 1, std::nullopt) == "x");
+    }
+    SECTION("a first packet that is too long") {
+        send(child, Rank{0}, 'x', 4000, 1);
+        std::vector<ReceivedPacket> packets;
+        while (links_of(child).empty() && await({&child, &parent})) {
+            REQUIRE(child.receive(packets, {}));
+            REQUIRE(parent.receive(packets, {}));
+        }
+        CHECK(packets.empty());
+        return;
+    }
+    CHECK(sees_end(child, Rank{0}));
+}
+
+TEST_CASE("connections that say nothing take no member's place", "[tcp]") {
+    Members members = open_members(2);
+    auto& parent = *members.drivers[0];
+    auto& child = *members.drivers[1];
+    std::vector<UniqueFd> mute;
+    for (int i = 0; i < 200; ++i) {
+        auto made =
+            tcp::begin_connection(*Address::parse("127.0.0.1", 0), members.addresses[0], {});
+        REQUIRE(made);
+        mute.push_back(std::move(*made));
+        std::vector<ReceivedPacket> packets;
+        REQUIRE(parent.receive(packets, {}));
+    }
+    send(child, Rank{0}, 'r', 60, 1);
+    CHECK(receive(parent, child, 1, Rank{1}) == "r");
+}
+
+TEST_CASE("the end of a peer, and a peer that is not there, are reported", "[tcp]") {
+    Members members = open_members(2);
+    auto& child = *members.drivers[1];
+    send(child, Rank{0}, 'r', 60, 1);
+    CHECK(receive(*members.drivers[0], child, 1, Rank{1}) == "r");
+    members.drivers[0].reset();
+    CHECK(sees_end(child, Rank{0}));
+    send(child, Rank{0}, 'r', 60, 1);
+    CHECK(sees_end(child, Rank{0}));
+}
+
+TEST_CASE("a second connection of a member replaces its first", "[tcp]") {
+    Members members = open_members(2);
+    auto& child = *members.drivers[1];
+    auto& parent = *members.drivers[0];
+    send(child, Rank{0}, 'a', 60, 1);
+    CHECK(receive(parent, child, 1, Rank{1}) == "a");
+    child.hang_up(Rank{0});
+    send(child, Rank{0}, 'b', 60, 1);
+    CHECK(receive(parent, child, 1, Rank{1}) == "b");
+    CHECK(sees_end(parent, Rank{1}));
+    send(parent, Rank{1}, 'c', 60, 1);
+    CHECK(receive(child, parent, 1, std::nullopt) == "c");
+}
+
+}  // namespace
+}  // namespace stage

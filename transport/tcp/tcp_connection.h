@@ -1,0 +1,62 @@
+// Carries trains of packets over one TCP connection.
+//
+// A train is a frame: bytes u32 | packet_bytes u32, then its packets, each packet_bytes long
+// but the last. A packet is delivered as soon as it is whole. What the kernel does not take of
+// a frame waits here, in memory that is bounded because a sender waits until it has left.
+#pragma once
+
+#include "transport/os/unique_fd.h"
+#include "transport/run/driver.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace stage::tcp {
+
+class TcpConnection {
+  public:
+    enum class State : std::uint8_t { connecting, open };
+
+    /// `packet_bytes_max`: a longer packet ends the connection.
+    TcpConnection(UniqueFd socket, State state, std::size_t packet_bytes_max);
+
+    [[nodiscard]] int descriptor() const { return socket_.get(); }
+    [[nodiscard]] bool is_connecting() const { return state_ == State::connecting; }
+    /// True if writability is to be awaited.
+    [[nodiscard]] bool wants_to_write() const { return is_connecting() || !is_drained(); }
+    [[nodiscard]] bool is_drained() const { return waiting_from_ == waiting_.size(); }
+
+    /// The packets delivered by the last read() are no longer needed.
+    void forget_packets();
+    /// Reads what has arrived, at most one buffer full, and appends the whole packets. False if
+    /// the connection ended.
+    [[nodiscard]] bool read(std::vector<ReceivedPacket>& packets);
+    /// Ends it; the packets that it delivered stay.
+    void close() { socket_.reset(); }
+    /// Accepts longer packets than a first one.
+    void trust(std::size_t packet_bytes_max) { packet_bytes_max_ = packet_bytes_max; }
+
+    /// Sends the train, or keeps what the kernel does not take. False if the connection ended.
+    [[nodiscard]] bool send(const Train& train);
+    /// Sends what was kept, once the socket is writable. False if the connection ended.
+    [[nodiscard]] bool flush();
+
+  private:
+    [[nodiscard]] bool cut(std::vector<ReceivedPacket>& packets);
+    void keep(std::span<const Bytes> pieces, std::size_t sent);
+
+    UniqueFd socket_;
+    State state_;
+    std::size_t packet_bytes_max_;
+    std::unique_ptr<std::byte[]> room_;
+    std::size_t filled_ = 0;
+    std::size_t cut_ = 0;         ///< Up to here it was delivered.
+    std::size_t frame_left_ = 0;  ///< Of the present frame.
+    std::size_t packet_bytes_ = 0;
+    std::vector<std::byte> waiting_;
+    std::size_t waiting_from_ = 0;
+};
+
+}  // namespace stage::tcp

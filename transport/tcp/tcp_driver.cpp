@@ -1,0 +1,221 @@
+#include "transport/tcp/tcp_driver.h"
+
+#include "transport/base/invariant.h"
+#include "transport/wire/packet.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace stage::tcp {
+namespace {
+
+constexpr std::size_t kEventsMax = 64;
+constexpr std::size_t kUnprovedMax = 64;
+/// A READY and everything around it.
+constexpr std::size_t kFirstPacketBytes = 128;
+
+epoll_event event_of(std::uint32_t id, bool writes) {
+    epoll_event event{};
+    event.events = EPOLLIN | (writes ? std::uint32_t{EPOLLOUT} : 0U);
+    event.data.u32 = id;
+    return event;
+}
+
+}  // namespace
+
+TcpDriver::TcpDriver(TcpEndpoints endpoints)
+    : endpoints_{std::move(endpoints)}, events_{::epoll_create1(EPOLL_CLOEXEC)} {
+    epoll_event listener = event_of(0, false);
+    invariant(events_.get() >= 0 &&
+                  ::epoll_ctl(
+                      events_.get(), EPOLL_CTL_ADD, endpoints_.listener.get(), &listener) == 0,
+              "a listener can be waited for");
+}
+
+Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
+    ended_.clear();
+    for (auto& [id, link] : links_) {
+        link.connection.forget_packets();
+    }
+    if (!readable.peers) {
+        return {};
+    }
+    std::array<epoll_event, kEventsMax> events;
+    const int count =
+        ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), 0);
+    ++counters_.receive_calls;
+    for (const epoll_event& event :
+         std::span{events}.first(static_cast<std::size_t>(std::max(count, 0)))) {
+        if (event.data.u32 == 0) {
+            accept_all();
+        } else {
+            serve(event.data.u32, event.events, packets);
+        }
+    }
+    return {};
+}
+
+/// Too many that prove nothing are no members: the oldest goes.
+void TcpDriver::accept_all() {
+    while (UniqueFd socket = accept_connection(endpoints_.listener.get(), endpoints_.shaping)) {
+        const auto is_unproved = [](const auto& each) { return !each.second.peer; };
+        if (std::ranges::count_if(links_, is_unproved) >=
+            static_cast<std::ptrdiff_t>(kUnprovedMax)) {
+            end(std::ranges::find_if(links_, is_unproved)->first);
+        }
+        static_cast<void>(
+            add(std::move(socket), TcpConnection::State::open, kFirstPacketBytes));
+    }
+}
+
+std::uint32_t TcpDriver::add(UniqueFd socket,
+                             TcpConnection::State state,
+                             std::size_t packet_bytes_max) {
+    const std::uint32_t id = next_id_++;
+    const int descriptor = socket.get();
+    const bool writes = state == TcpConnection::State::connecting;
+    links_.emplace(id,
+                   Link{.connection = {std::move(socket), state, packet_bytes_max},
+                        .peer = {},
+                        .owes_ready = false,
+                        .awaits_write = writes});
+    epoll_event event = event_of(id, writes);
+    invariant(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0,
+              "a connection can be waited for");
+    return id;
+}
+
+void TcpDriver::serve(std::uint32_t id,
+                      std::uint32_t events,
+                      std::vector<ReceivedPacket>& packets) {
+    const auto found = links_.find(id);
+    if (found == links_.end()) {
+        return;
+    }
+    Link& link = found->second;
+    bool lives = true;
+    if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 && link.connection.wants_to_write()) {
+        lives = link.connection.flush();
+    }
+    if (lives && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0 &&
+        !link.connection.is_connecting()) {
+        const std::size_t before = packets.size();
+        lives = link.connection.read(packets);
+        for (ReceivedPacket& packet : std::span{packets}.subspan(before)) {
+            packet.unproved = link.peer ? 0 : id;
+            counters_.bytes_received += packet.bytes.size();
+        }
+        counters_.packets_received += packets.size() - before;
+    }
+    if (lives) {
+        await(id, link);
+    } else {
+        end(id);
+    }
+}
+
+/// Waits for writability exactly while something is to be written.
+void TcpDriver::await(std::uint32_t id, Link& link) {
+    const bool writes = link.connection.wants_to_write();
+    if (std::exchange(link.awaits_write, writes) != writes) {
+        epoll_event event = event_of(id, writes);
+        static_cast<void>(
+            ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, link.connection.descriptor(), &event));
+    }
+    if (!writes && link.peer && std::exchange(link.owes_ready, false)) {
+        changes_.push_back({.peer = *link.peer, .kind = LinkEvent::Kind::ready});
+    }
+}
+
+/// Packets that it delivered in this turn may still be looked at: their bytes stay until the
+/// next.
+void TcpDriver::end(std::uint32_t id) {
+    const auto found = links_.find(id);
+    if (found == links_.end()) {
+        return;
+    }
+    if (const auto peer = found->second.peer) {
+        changes_.push_back({.peer = *peer, .kind = LinkEvent::Kind::closed});
+        by_peer_.erase(*peer);
+    }
+    found->second.connection.close();
+    ended_.push_back(std::move(found->second.connection));
+    links_.erase(found);
+}
+
+TcpDriver::Link* TcpDriver::connect(Rank peer) {
+    invariant(peer.index() < endpoints_.members.size(), "a peer is a member");
+    auto socket = begin_connection(endpoints_.members[endpoints_.own.index()],
+                                   endpoints_.members[peer.index()],
+                                   endpoints_.shaping);
+    if (!socket) {
+        changes_.push_back({.peer = peer, .kind = LinkEvent::Kind::closed});
+        return nullptr;
+    }
+    const std::uint32_t id =
+        add(std::move(*socket), TcpConnection::State::connecting, endpoints_.packet_bytes_max);
+    by_peer_[peer] = id;
+    Link& link = links_.at(id);
+    link.peer = peer;
+    return &link;
+}
+
+Result<Sent> TcpDriver::send(const Train& train) {
+    if (train.target.to_group) {
+        return Sent::all;  // no member hears a group
+    }
+    const auto found = by_peer_.find(train.target.peer);
+    Link* link =
+        found != by_peer_.end() ? &links_.at(found->second) : connect(train.target.peer);
+    if (link == nullptr) {
+        return Sent::all;
+    }
+    const std::uint32_t id = by_peer_.at(train.target.peer);
+    ++counters_.send_calls;
+    counters_.bytes_sent += train.bytes;
+    counters_.packets_sent += (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
+    link->owes_ready = true;
+    if (link->connection.send(train)) {
+        await(id, *link);
+    } else {
+        end(id);
+    }
+    return Sent::all;
+}
+
+/// A packet that does not open is no member's, and its connection is closed.
+void TcpDriver::prove(std::uint32_t connection, std::optional<Rank> sender) {
+    const auto found = links_.find(connection);
+    if (found == links_.end() || found->second.peer) {
+        return;
+    }
+    if (!sender) {
+        return end(connection);
+    }
+    if (const auto earlier = by_peer_.find(*sender); earlier != by_peer_.end()) {
+        end(earlier->second);
+    }
+    found->second.peer = *sender;
+    found->second.connection.trust(endpoints_.packet_bytes_max);
+    by_peer_[*sender] = connection;
+}
+
+void TcpDriver::take_links(std::vector<LinkEvent>& events) {
+    events.insert(events.end(), changes_.begin(), changes_.end());
+    changes_.clear();
+}
+
+void TcpDriver::hang_up(Rank peer) {
+    if (const auto found = by_peer_.find(peer); found != by_peer_.end()) {
+        const std::uint32_t id = found->second;
+        links_.at(id).peer.reset();
+        by_peer_.erase(found);
+        end(id);
+    }
+}
+
+}  // namespace stage::tcp

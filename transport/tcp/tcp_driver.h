@@ -1,0 +1,71 @@
+// Sends and receives a session's packets over TCP: reliable unicast, no multicast.
+//
+// The first train to a peer makes a connection to it. A peer that connects here is known by the
+// first packet that it proves to have sealed (Driver::prove); until then the connection carries
+// nothing else, and of such connections there are few. A second connection of a peer replaces
+// its first. What a connection is still to send is kept until it is taken, and then reported.
+#pragma once
+
+#include "transport/base/address.h"
+#include "transport/os/unique_fd.h"
+#include "transport/run/driver.h"
+#include "transport/tcp/tcp_connection.h"
+#include "transport/tcp/tcp_socket.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace stage::tcp {
+
+struct TcpEndpoints {
+    UniqueFd listener;             ///< See open_listener().
+    std::vector<Address> members;  ///< By rank: the address on which the member listens.
+    Rank own;
+    Shaping shaping{};
+    std::size_t packet_bytes_max = 0;  ///< Of a whole packet.
+};
+
+class TcpDriver final : public Driver {
+  public:
+    explicit TcpDriver(TcpEndpoints endpoints);
+
+    Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
+    Result<Sent> send(const Train& train) override;
+    void prove(std::uint32_t connection, std::optional<Rank> sender) override;
+    void take_links(std::vector<LinkEvent>& events) override;
+    void hang_up(Rank peer) override;
+    Status hear_group(bool /*hears*/) override { return {}; }
+    [[nodiscard]] std::vector<int> descriptors() const override { return {events_.get()}; }
+    [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
+    [[nodiscard]] std::string name() const override { return "tcp"; }
+
+  private:
+    struct Link {
+        TcpConnection connection;
+        std::optional<Rank> peer;  ///< Empty: not proved yet.
+        bool owes_ready = false;
+        bool awaits_write = false;
+    };
+    using Links = std::map<std::uint32_t, Link>;
+
+    void accept_all();
+    [[nodiscard]] Link* connect(Rank peer);
+    [[nodiscard]] std::uint32_t add(UniqueFd socket,
+                                    TcpConnection::State state,
+                                    std::size_t packet_bytes_max);
+    void serve(std::uint32_t id, std::uint32_t events, std::vector<ReceivedPacket>& packets);
+    void await(std::uint32_t id, Link& link);
+    void end(std::uint32_t id);
+
+    TcpEndpoints endpoints_;
+    UniqueFd events_;  ///< epoll: the listener as 0, connections by their number.
+    Links links_;
+    std::map<Rank, std::uint32_t> by_peer_;
+    std::uint32_t next_id_ = 1;
+    std::vector<LinkEvent> changes_;
+    std::vector<TcpConnection> ended_;  ///< Of this turn.
+    DriverCounters counters_;
+};
+
+}  // namespace stage::tcp

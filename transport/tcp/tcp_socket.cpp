@@ -1,0 +1,109 @@
+#include "transport/tcp/tcp_socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace stage::tcp {
+namespace {
+
+/// More than a group's degree: members whose parents failed come to their ancestors.
+constexpr int kBacklog = 1024;
+/// What the kernel holds unsent beside what is under way: enough to be busy until the process
+/// is scheduled again, and little enough that a control packet is not late behind it.
+constexpr int kUnsentBytes = 256 << 10;
+
+Result<UniqueFd> make_socket(int family) {
+    UniqueFd fd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!fd) {
+        return Error::from_errno(Blame::node, "opening a TCP socket");
+    }
+    return fd;
+}
+
+/// A kernel that refuses one of these carries the packets all the same.
+void tune(int socket, int family, const Shaping& shaping) {
+    const int on = 1;
+    const int tos = shaping.dscp << 2;
+    const bool is_v6 = family == AF_INET6;
+    static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+    static_cast<void>(::setsockopt(
+        socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes));
+    static_cast<void>(::setsockopt(socket,
+                                   is_v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+                                   is_v6 ? IPV6_TCLASS : IP_TOS,
+                                   &tos,
+                                   sizeof tos));
+    if (shaping.bytes_per_s > 0) {
+        const std::uint64_t rate = shaping.bytes_per_s;
+        static_cast<void>(
+            ::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));
+    }
+}
+
+Status bind_to(int socket, const Address& address) {
+    const SocketAddress target = address.to_socket();
+    if (::bind(socket, target.get(), target.length) != 0) {
+        return Error::from_errno(Blame::node, "binding TCP " + address.to_string());
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<UniqueFd> open_listener(const Address& own, const Shaping& shaping) {
+    auto socket = make_socket(own.family());
+    if (!socket) {
+        return socket;
+    }
+    // A connection of an earlier broadcast may still end on this port.
+    const int on = 1;
+    static_cast<void>(::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+    if (auto bound = bind_to(socket->get(), own); !bound) {
+        return bound.error();
+    }
+    tune(socket->get(), own.family(), shaping);
+    if (::listen(socket->get(), kBacklog) != 0) {
+        return Error::from_errno(Blame::node, "listening on TCP " + own.to_string());
+    }
+    return socket;
+}
+
+Result<UniqueFd> begin_connection(const Address& own,
+                                  const Address& peer,
+                                  const Shaping& shaping) {
+    auto socket = make_socket(peer.family());
+    if (!socket) {
+        return socket;
+    }
+    tune(socket->get(), peer.family(), shaping);
+    Address from = own;
+    from.port = 0;
+    if (auto bound = bind_to(socket->get(), from); !bound) {
+        return bound.error();
+    }
+    const SocketAddress target = peer.to_socket();
+    if (::connect(socket->get(), target.get(), target.length) != 0 && errno != EINPROGRESS) {
+        return Error::from_errno(Blame::node, "connecting to TCP " + peer.to_string());
+    }
+    return socket;
+}
+
+int connection_error(int socket) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+UniqueFd accept_connection(int listener, const Shaping& shaping) {
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    UniqueFd fd{::accept4(
+        listener, reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (fd) {
+        tune(fd.get(), from.ss_family, shaping);
+    }
+    return fd;
+}
+
+}  // namespace stage::tcp

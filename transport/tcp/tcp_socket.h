@@ -1,0 +1,34 @@
+// Opens the TCP sockets of a relay.
+#pragma once
+
+#include "transport/base/address.h"
+#include "transport/base/result.h"
+#include "transport/os/unique_fd.h"
+
+#include <cstdint>
+
+namespace stage::tcp {
+
+/// How the packets of a connection leave.
+struct Shaping {
+    std::uint8_t dscp = 8;  ///< CS1, "less than best effort".
+    /// The kernel spaces a connection's packets so that it sends no faster; 0: no limit.
+    std::uint64_t bytes_per_s = 0;
+};
+
+/// Listens on `own`, address and port. Fails with EADDRINUSE (see is_taken()) if another
+/// program has the port.
+[[nodiscard]] Result<UniqueFd> open_listener(const Address& own, const Shaping& shaping);
+
+/// Begins a connection from the address `own`, any port, to `peer`. It stands when the socket
+/// is writable and connection_error() is 0.
+[[nodiscard]] Result<UniqueFd> begin_connection(const Address& own,
+                                                const Address& peer,
+                                                const Shaping& shaping);
+/// 0, or the errno of a connection that could not be made.
+[[nodiscard]] int connection_error(int socket);
+
+/// Takes a connection that waits at the listener; an invalid descriptor if none does.
+[[nodiscard]] UniqueFd accept_connection(int listener, const Shaping& shaping);
+
+}  // namespace stage::tcp
