@@ -73,7 +73,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     out.u16(card.port).raw(card.incarnation);
     out.u8(card.version_min).u8(card.version_max);
     out.text(card.node).text(card.key_credential).blob(card.offer);
-    out.u32(card.mtu).u8(card.rails);
+    out.u32(card.mtu).u8(card.rails).u8(card.relay_degree);
     return out.take();
 }
 
@@ -110,6 +110,7 @@ Result<Card> decode_card(Bytes bytes) {
     card.offer.assign(offer.begin(), offer.end());
     card.mtu = in.u32();
     card.rails = in.u8();
+    card.relay_degree = in.u8();
     if (!in.ok() || !address) {
         return bad_card("it is cut short");
     }

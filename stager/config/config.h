@@ -24,7 +24,8 @@ namespace stage {
 /// How packets are protected. The default is `encrypt`, because any local user can join a
 /// multicast group.
 enum class Protection : unsigned char { none = 0, auth = 1, encrypt = 2 };
-enum class Transport : unsigned char { automatic = 0, udp = 1 };
+/// automatic: udp if Interface= names an interface, otherwise tcp.
+enum class Transport : unsigned char { automatic = 0, udp = 1, tcp = 2 };
 enum class Compress : unsigned char { automatic = 0, no = 1 };
 /// What announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };

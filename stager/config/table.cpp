@@ -218,9 +218,12 @@ constexpr std::array kKeys{
               "With auto the source compresses blocks (zstd) while that makes staging faster: "
               "if the link is slower than a core compresses, and the data are compressible."},
     ConfigKey{"Transport",
-              ChoiceKey{&Config::transport, {"auto", "udp", "", ""}},
+              ChoiceKey{&Config::transport, {"auto", "udp", "tcp", ""}},
               "auto",
-              "Transport of the broadcast."},
+              "Transport of the broadcast: udp (multicast, by Interface=), or tcp, where the "
+              "network carries no multicast: each node passes on to the next what it "
+              "receives. With auto it is udp if Interface= is set, and tcp if it is not. The "
+              "first node's configuration counts."},
     ConfigKey{"TreeWidth",
               CountKey{&Config::tree_width, 1, 256},
               "16",

@@ -181,6 +181,11 @@ std::vector<Finding> judge_interfaces(const std::vector<RailNames>& entries,
 }
 
 std::vector<Finding> check_interfaces(const Config& config) {
+    if (config.interfaces.empty() && config.transport != Transport::udp) {
+        return {fine("interface",
+                     "none is named: files go from node to node by TCP; where the network "
+                     "carries multicast, set Interface= in stagecast.conf")};
+    }
     if (config.interfaces.empty()) {
         return {wrong("interface",
                       "none is named, so no multicast leaves this node; set Interface= in "

@@ -1,5 +1,9 @@
 #include "stager/daemon/run/data_sockets.h"
 
+#include "transport/tcp/peer_sockets.h"
+
+#include <sys/socket.h>
+
 #include <algorithm>
 
 namespace stage {
@@ -27,7 +31,59 @@ Result<std::vector<udp::Rail>> own_rails(const Config& config,
     return rails;
 }
 
+udp::SocketOptions options_of(const Config& config, const std::string& interface) {
+    return {.interface = interface,
+            .ttl = static_cast<std::uint8_t>(config.ttl),
+            .dscp = static_cast<std::uint8_t>(config.dscp),
+            .buffer_bytes =
+                static_cast<std::uint32_t>(std::min(config.socket_buffer, kMaxBufferBytes)),
+            .force_buffer = true,
+            .is_holder = true};
+}
+
+/// The interface with the address by which the neighbours know this node, or the first that is
+/// up and is not the loopback.
+Result<udp::Rail> known_rail(const udp::Neighbours& neighbours) {
+    const int family = neighbours.own ? neighbours.own->family() : AF_INET;
+    const auto here = udp::interfaces_here(family, neighbours);
+    const auto known = std::ranges::find_if(here, [&](const udp::InterfaceHere& one) {
+        return neighbours.own && one.address.ip == neighbours.own->ip;
+    });
+    const auto usable = std::ranges::find_if(here, [](const udp::InterfaceHere& one) {
+        return one.is_up && one.has_link && one.name != "lo";
+    });
+    const auto found = known != here.end() ? known : usable;
+    if (found == here.end()) {
+        return Error{Blame::node, "this node has no network interface with an address"}.remedy(
+            "name one in stagecast.conf (Interface=)");
+    }
+    return udp::Rail{.name = found->name, .address = found->address};
+}
+
 }  // namespace
+
+Result<DataSockets> open_relay_sockets(const Config& config,
+                                       const udp::Neighbours& neighbours) {
+    auto rail = known_rail(neighbours);
+    if (!config.interfaces.empty()) {
+        const auto rails =
+            own_rails(config, {.first = neighbours.own.value_or(Address{})}, neighbours);
+        rail = rails ? Result<udp::Rail>{rails->front()} : Result<udp::Rail>{rails.error()};
+    }
+    if (!rail) {
+        return rail.error();
+    }
+    const std::pair ports{config.data_port_range.first, config.data_port_range.last};
+    auto opened = tcp::open_peer_sockets(rail->address, ports, options_of(config, rail->name));
+    if (!opened) {
+        return opened.error();
+    }
+    DataSockets sockets;
+    sockets.unicast = std::move(opened->datagrams);
+    sockets.listener = std::move(opened->listener);
+    sockets.interfaces.push_back(rail->name);
+    return sockets;
+}
 
 Result<DataSockets> open_data_sockets(const Config& config,
                                       const udp::GroupFlows& flows,
@@ -37,13 +93,7 @@ Result<DataSockets> open_data_sockets(const Config& config,
     if (!rails) {
         return rails.error();
     }
-    const udp::SocketOptions options{.interface = rails->front().name,
-                                     .ttl = static_cast<std::uint8_t>(config.ttl),
-                                     .dscp = static_cast<std::uint8_t>(config.dscp),
-                                     .buffer_bytes = static_cast<std::uint32_t>(
-                                         std::min(config.socket_buffer, kMaxBufferBytes)),
-                                     .force_buffer = true,
-                                     .is_holder = true};
+    const udp::SocketOptions options = options_of(config, rails->front().name);
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
     auto multicast = udp::open_flow_sockets(flows, *rails, options);
     if (!multicast) {

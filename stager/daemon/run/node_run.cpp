@@ -188,6 +188,7 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
     cache_link_.begin_anew();
     sockets_.flows.clear();  // Only the worker receives from them.
     sockets_.unicast.reset();
+    sockets_.listener.reset();
     sockets_.rails.clear();
     if (!worker) {
         fail(Blame::node, worker.error().sentence());
@@ -370,11 +371,12 @@ void NodeRun::open_sockets() {
     if (!services_.ports.taken().empty()) {  // Their programs may have ended since.
         services_.ports.hold(services_.config.data_port_range);
     }
-    auto sockets = open_data_sockets(
-        services_.config,
-        {.first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails},
-        neighbours(),
-        order_.self == Rank{0});
+    const udp::GroupFlows flows{
+        .first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails};
+    auto sockets =
+        order_.plan.relays
+            ? open_relay_sockets(services_.config, neighbours())
+            : open_data_sockets(services_.config, flows, neighbours(), order_.self == Rank{0});
     if (!sockets && sockets.error().cause() == EADDRINUSE) {
         waits_for_port_ = true;
         services_.loop.defer(

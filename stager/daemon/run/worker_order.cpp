@@ -48,7 +48,7 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.rate_is_configured = plan.rate_is_configured;
     setup.may_compress = config.compress == Compress::automatic;
     setup.policies = plan.policies;
-    setup.transport = config.transport == Transport::udp ? "udp" : "auto";
+    setup.transport = plan.relays ? kTransportTcp : kTransportUdp;
     setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
     setup.stall_timeout = in_ms(config.stall_timeout);
     setup.connect_timeout = in_ms(config.stage_timeout);
@@ -67,6 +67,9 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
 std::vector<int> worker_sockets(const DataSockets& sockets) {
     static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
                   kWorkerFlowsFd == kWorkerUnicastFd + 1);
+    if (sockets.listener) {
+        return {sockets.listener.get(), sockets.unicast.get()};
+    }
     std::vector<int> numbers;
     for (const UniqueFd& flow : sockets.flows) {
         numbers.push_back(flow.get());

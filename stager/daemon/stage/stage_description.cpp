@@ -157,9 +157,12 @@ json explanation_of(const StageView& view) {
     const bool is_alone = view.plan->nodes.size() == 1;
     report["root"] = view.plan->nodes.front().name;
     report["is_root"] = view.self == Rank{0};
-    report["transport"] = is_alone ? "none" : "udp multicast";
+    const bool relays = view.plan->relays;
+    report["transport"] = is_alone ? "none" : relays ? "tcp unicast" : "udp multicast";
     report["transport_why"] =
         is_alone ? "there is one node: it copies"
+        : relays ? "Transport=tcp, or no Interface= for multicast, in the first node's "
+                   "stagecast.conf"
                  : "every node has an interface that Interface= names and joined " +
                        view.plan->group_address;
     add_shares(report, shares_of(view));

@@ -1,5 +1,6 @@
 #include "stager/worker/broadcast/wiring.h"
 
+#include "transport/core/relay/relay_tree.h"
 #include "transport/seal/algorithms.h"
 #include "transport/udp/sockets.h"
 
@@ -11,12 +12,15 @@
 namespace stage {
 namespace {
 
+constexpr std::uint32_t kUsualMtu = 1500;  ///< Without multicast it is TCP's concern.
+
 Error random_failed() {
     return Error::from_errno(Blame::node, "drawing random bytes");
 }
 
 Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
-    std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t least =
+        interfaces.empty() ? kUsualMtu : std::numeric_limits<std::uint32_t>::max();
     for (const std::string& interface : interfaces) {
         const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
         if (!mtu) {
@@ -58,7 +62,7 @@ Result<Card> make_card(Rank own,
     Card card;
     card.rank = own;
     card.mtu = *mtu;
-    card.rails = static_cast<std::uint8_t>(interfaces.size());
+    card.rails = static_cast<std::uint8_t>(std::max<std::size_t>(interfaces.size(), 1));
     card.address = bound->ip;
     card.port = bound->port;
     card.node = node.substr(0, kMaxCardNameBytes);
@@ -66,6 +70,14 @@ Result<Card> make_card(Rank own,
         return random_failed();
     }
     return card;
+}
+
+std::uint8_t relay_degree_for(std::uint64_t object_bytes, std::size_t members) {
+    // A chunk, and what 10 Gbit/s carry in the 100 us that network and process take.
+    constexpr std::uint64_t kHopBytes = kRelayChunkBytes + 125'000;
+    return members < 2 ? std::uint8_t{1}
+                       : static_cast<std::uint8_t>(core::relay_degree(
+                             object_bytes, static_cast<std::uint32_t>(members), kHopBytes));
 }
 
 Result<Wired> wire_up(Directory& directory,
@@ -99,9 +111,15 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
     for (const Card& card : cards) {
         config.mtu = std::min(config.mtu, card.mtu);
         config.rails = std::min(config.rails, card.rails);
+        if ((card.relay_degree > 0) != (cards[source.index()].relay_degree > 0)) {
+            return Error{Blame::node,
+                         describe(card) + " and the source do not agree on the transport"}
+                .remedy("give all nodes the same Transport= in stagecast.conf");
+        }
         config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
                                   .incarnation = card.incarnation});
     }
+    config.relay_degree = cards[source.index()].relay_degree;
     if (!fill_random(std::as_writable_bytes(std::span{&config.seed, 1}))) {
         return random_failed();
     }

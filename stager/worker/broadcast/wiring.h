@@ -23,6 +23,10 @@ namespace stage {
                                      int peer_socket,
                                      const std::vector<std::string>& interfaces);
 
+/// The degree of the tree by which an object of this size is relayed among so many members.
+/// Only the source knows the size; the others' degree counts for nothing.
+[[nodiscard]] std::uint8_t relay_degree_for(std::uint64_t object_bytes, std::size_t members);
+
 struct Wired {
     CardTable cards;
     Agreement agreement;

@@ -2,6 +2,7 @@
 
 #include "pmix/business_card.h"
 #include "stager/files/target/refusal.h"
+#include "transport/tcp/tcp_driver.h"
 #include "transport/udp/sockets.h"
 #include "transport/udp/udp_driver.h"
 
@@ -24,6 +25,26 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
         endpoints.members.push_back(member.peer);
     }
     return endpoints;
+}
+
+tcp::TcpEndpoints relay_endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
+    tcp::TcpEndpoints endpoints;
+    endpoints.listener = std::move(sockets.listener);
+    endpoints.own = config.own;
+    endpoints.packet_bytes_max = kRelayPacketBytes;
+    // A member sends to as many children as the tree's degree says.
+    endpoints.shaping.bytes_per_s = config.rate_bits_per_s / 8 / config.relay_degree;
+    for (const BroadcastMember& member : config.members) {
+        endpoints.members.push_back(member.peer);
+    }
+    return endpoints;
+}
+
+std::unique_ptr<Driver> driver_of(const BroadcastConfig& config, BroadcastSockets sockets) {
+    if (config.relay_degree > 0) {
+        return std::make_unique<tcp::TcpDriver>(relay_endpoints_of(config, std::move(sockets)));
+    }
+    return std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
 }
 
 }  // namespace
@@ -156,8 +177,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
     BroadcastConfig config = given;
     config.group_buffer_bytes = receive_buffer_bytes(sockets);
     say_what_is_here(config);
-    std::unique_ptr<Driver> made =
-        std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
+    std::unique_ptr<Driver> made = driver_of(config, std::move(sockets));
     if (wrap) {
         made = wrap(std::move(made));
     }

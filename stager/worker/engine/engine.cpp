@@ -7,6 +7,7 @@
 #include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/engine/engine_group.h"
 #include "stager/worker/engine/engine_place.h"
+#include "transport/tcp/peer_sockets.h"
 #include "transport/udp/sockets.h"
 
 #include <unistd.h>
@@ -137,6 +138,7 @@ void apply(const EngineOptions& options, BroadcastConfig& config) {
 
 Result<Ready> connect(const EngineOptions& options,
                       EngineGroup& group,
+                      std::uint64_t bytes,
                       Interrupts& interrupts) {
     Ready ready;
     if (!group.must_wire_up) {
@@ -148,15 +150,16 @@ Result<Ready> connect(const EngineOptions& options,
                                      .dscp = options.dscp,
                                      .buffer_bytes = kSocketBuffer,
                                      .force_buffer = ::geteuid() == 0};
-    Result<UniqueFd> peer =
-        udp::open_peer_socket(Address{.ip = group.address, .port = 0}, ports_range(), sockets);
+    Result<tcp::PeerSockets> peer =
+        tcp::open_peer_sockets(Address{.ip = group.address, .port = 0}, ports_range(), sockets);
     if (!peer) {
         return std::move(peer).error();
     }
-    Result<Card> card = make_card(group.own, "", peer->get(), names_of(group.rails));
+    Result<Card> card = make_card(group.own, "", peer->datagrams.get(), names_of(group.rails));
     if (!card) {
         return std::move(card).error();
     }
+    card->relay_degree = options.relays ? relay_degree_for(bytes, group.size) : 0;
     if (Status put = put_key(group, *card); !put) {
         return std::move(put).error();
     }
@@ -184,13 +187,18 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.group_key = group.key;
     ready.config.session = wired->agreement.session;
     apply(options, ready.config);
+    if (options.relays) {
+        ready.sockets.listener = std::move(peer->listener);
+        ready.cards = std::move(wired->cards);
+        return ready;
+    }
     Result<BroadcastSockets> opened =
         open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets);
     if (!opened) {
         return std::move(opened).error();
     }
     ready.sockets = *std::move(opened);
-    ready.sockets.peer = *std::move(peer);
+    ready.sockets.peer = std::move(peer->datagrams);
     ready.receive_buffer = receive_buffer_bytes(ready.sockets);
     ready.cards = std::move(wired->cards);
     return ready;
@@ -226,7 +234,7 @@ int run_engine(const Logger& log,
         return fail(group.error().sentence());
     }
     Work work = work_of(options, *group);
-    Result<Ready> ready = connect(options, *group, interrupts);
+    Result<Ready> ready = connect(options, *group, work.bytes_expected(), interrupts);
     if (!ready) {
         // This member's own failure says more than the failure to report it to the others.
         return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());

@@ -55,7 +55,9 @@ constexpr std::array kOptions{
                nullptr,
                "with --look and --dest: the manifest that --look printed at the source"},
     OptionText{"durable", "no", "yes or no: sync the file to the disk before it gets its name"},
-    OptionText{"transport", "auto", "auto or udp"},
+    OptionText{"transport",
+               "auto",
+               "udp (multicast), tcp (unicast from member to member), or auto: udp"},
     OptionText{"interface",
                nullptr,
                "network interface for the multicast, or several that are used together, as "
@@ -235,7 +237,8 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
         values.time("stall-timeout", options.stall_timeout);
     }
     const std::string transport = values.text("transport");
-    values.take("transport", transport == "auto" || transport == "udp");
+    values.take("transport", transport == "auto" || transport == "udp" || transport == "tcp");
+    options.relays = transport == "tcp";
     const auto durable = read_flag(values.text("durable"));
     values.take("durable", durable.has_value());
     options.is_durable = durable.value_or(false);

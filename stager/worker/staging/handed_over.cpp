@@ -4,6 +4,11 @@ namespace stage {
 
 BroadcastSockets handed_over(const WorkerSetup& setup) {
     BroadcastSockets sockets;
+    if (setup.transport == kTransportTcp) {
+        sockets.listener.reset(kWorkerGroupFd);
+        sockets.peer.reset(kWorkerUnicastFd);
+        return sockets;
+    }
     int next = kWorkerFlowsFd;
     sockets.flows.emplace_back(kWorkerGroupFd);
     while (sockets.flows.size() < setup.policies.flows) {

@@ -191,6 +191,9 @@ Result<BroadcastConfig> Stage::connect() {
     if (!card) {
         return card.error();
     }
+    if (setup_.transport == kTransportTcp) {
+        card->relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
+    }
     const Bytes offer = work_->offer();
     card->offer.assign(offer.begin(), offer.end());
     Result<std::unique_ptr<Directory>> directory = open_directory();

@@ -40,15 +40,16 @@ def succeeded(results, what):
 class Stagecast:
     """The engine alone, with a host file; protection is the default, encrypt."""
 
-    def __init__(self, name="stagecast", share=None):
-        self.name, self.share = name, share
+    def __init__(self, name="stagecast", share=None, transport="auto"):
+        self.name, self.share, self.transport = name, share, transport
 
     def fits(self, cell):
         return self.share is None or cell.rate_bits is not None
 
     def run(self, group):
         limit = group.cell.limit_seconds
-        words = [WORKER, f"--hosts={SHARED}/hosts", f"--key-file={SHARED}/key", "--interface=eth0", f"--timeout={limit:.0f}"]
+        words = [WORKER, f"--hosts={SHARED}/hosts", f"--key-file={SHARED}/key", "--interface=eth0", f"--timeout={limit:.0f}",
+                 f"--transport={self.transport}"]
         if self.share:
             words.append(f"--rate={rate_of(group.cell, self.share)}bit")
         tasks = [host.start([*words, f"--rank={host.rank}", f"--dest={DEST}"], "/tmp/log") for host in group.receivers]
@@ -201,6 +202,7 @@ MPICH = ["mpiexec.hydra", "-np", "{ranks}", "-ppn", "1", "-hosts", "{hosts}", "-
 TOOLS = [
     Stagecast(),
     Stagecast("stagecast, configured rate", share=0.99),
+    Stagecast("stagecast, unicast", transport="tcp"),
     Uftp(),
     Uftp("uftp, TFMCC", tfmcc=True),
     Udpcast(),

@@ -45,13 +45,14 @@ TEST_CASE("a card's bytes are those of the page") {
     card.offer = {std::byte{0xca}, std::byte{0xfe}};
     card.mtu = 9000;
     card.rails = 2;
+    card.relay_degree = 3;
     ByteWriter page;
     page.u8(1).u16(258).u8(4).u8(10).u8(77).u8(1).u8(4).u16(0x1b59);
     for (int i = 0; i < 16; ++i) {
         page.u8(0xab);
     }
     page.u8(1).u8(1).u32(2).u8('n').u8('3').u32(0);
-    page.u32(2).u8(0xca).u8(0xfe).u32(9000).u8(2);
+    page.u32(2).u8(0xca).u8(0xfe).u32(9000).u8(2).u8(3);
     CHECK(encode_card(card) == page.take());
 }
 

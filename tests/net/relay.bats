@@ -1,0 +1,111 @@
+# Tests the engine without multicast: each host passes on by TCP what it receives.
+
+bats_require_minimum_version 1.5.0
+load engine
+
+setup_file() { engine_up 6; }
+teardown_file() { cluster_down; }
+setup() { engine_begins; }
+teardown() { engine_ends; }
+
+relay() { group --transport=tcp --compress=no "$@"; }
+listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
+
+@test "20 MB go down a chain: the source sends them once, and no packet by multicast" {
+  source_file 20000003
+  relay
+  ends
+  received
+  [ "$(json n0 transport)" = tcp ]
+  local node sent
+  for node in "${NODES[@]}"; do
+    [ "$(lab on "$node" bash -c 'nstat -asz IpExtOutMcastPkts | awk "/OutMcast/ { print \$2 }"')" = 0 ]
+    sent=$(lab on "$node" cat /sys/class/net/eth0/statistics/tx_bytes)
+    [ "$sent" -lt 30000000 ]
+  done
+}
+
+@test "100 MB, as fast as possible: no host holds more than 64 MB for itself" {
+  source_file 100000000
+  relay
+  ends
+  received
+  stayed_small
+}
+
+@test "a small file, an empty one, and each protection" {
+  local protection
+  for protection in encrypt auth none; do
+    source_file 50000
+    relay --protection=$protection
+    ends
+    received
+    rm -f "$WORK"/n*.rc
+    STARTED=()
+  done
+  source_file 0
+  relay
+  ends
+  received
+}
+
+@test "a host in the chain that is killed is named, and the others do not wait for the time-out" {
+  source_file 40000000
+  relay --rate-max=80mbit --stall-timeout=4
+  wait_for 10 listens n2
+  sleep 1
+  lab on n2 pkill -KILL -u alice stagecast-worke
+  ends
+  local node
+  for node in n0 n1 n3 n4 n5; do
+    [ "$(rc_of "$node")" = 1 ]
+    grep -q '10.77.1.3.*no progress' "$WORK/$node.err"
+  done
+  lab on n2 rm -f /tmp/.received.copy.stagecast.0.2
+}
+
+@test "a host in the chain that stops for 4 s delays no host behind it for longer than a moment" {
+  source_file 40000000
+  relay --rate-max=80mbit
+  wait_for 10 listens n2
+  sleep 1
+  lab on n2 pkill -STOP -u alice stagecast-worke
+  sleep 4
+  lab on n2 pkill -CONT -u alice stagecast-worke
+  ends
+  received
+}
+
+@test "programs that connect to the ports and send garbage, or nothing, change nothing" {
+  source_file 30000000
+  relay --rate-max=80mbit
+  wait_for 10 listens n1
+  install -m 755 /dev/stdin "$CLUSTER_DIR/srv/connect.py" <<'CODE'
+#!/usr/bin/env python3
+import os, socket, sys, time
+held, end = [], time.time() + 2
+while time.time() < end:
+    for port in range(6831, 6894):
+        try:
+            held.append(socket.create_connection((sys.argv[1], port), .2))
+        except OSError:
+            continue
+        held[-1].sendall(os.urandom(200) if len(held) % 2 else (60).to_bytes(4, "big") * 2 + os.urandom(60))
+    time.sleep(.01)
+    del held[:-300]
+CODE
+  lab on login timeout 10 /srv/connect.py 10.77.1.2 < /dev/null > /dev/null 3>&-
+  lab on n3 -u bob timeout 10 /srv/connect.py 10.77.1.4 < /dev/null > /dev/null 3>&-
+  ends
+  received
+}
+
+@test "every host that is not of the relay is told so" {
+  source_file 1000
+  local node
+  for node in n1 n2 n3 n4; do engine $node --dest=/tmp/received.copy --transport=tcp; done
+  engine n5 --dest=/tmp/received.copy
+  engine n0 --source="$T/source" --transport=tcp
+  ends
+  grep -q 'do not agree on the transport' "$WORK/n5.err"
+}
