@@ -51,8 +51,8 @@ struct Card {
     std::vector<std::byte> offer;
     std::uint32_t mtu = 1500;  ///< The smallest of its interfaces' MTUs, bytes.
     std::uint8_t rails = 1;    ///< Its number of interfaces.
-    /// 0: the member takes part by multicast. Otherwise it listens on the TCP port with the
-    /// same number, and the source's is the degree of the relay's tree.
+    /// 0: the member takes part by multicast. Otherwise `port` is the TCP port on which it
+    /// listens, and the source's is the degree of the relay's tree.
     std::uint8_t relay_degree = 0;
 
     friend bool operator==(const Card&, const Card&) = default;

@@ -31,7 +31,7 @@ namespace stage {
 
 inline constexpr std::uint8_t kWorkerVersion = 1;
 inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
-/// UDP, bound, joined and sized: the first flow. Of a relay: TCP, listening.
+/// UDP, bound, joined and sized: the first flow. Of a relay: TCP, listening, and none else.
 inline constexpr int kWorkerGroupFd = 4;
 inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
 /// From here on: the other flows, as the group's; then the source's sockets for sending on each

@@ -44,7 +44,7 @@ MAY_INCLUDE = {
     "transport/run": OBJECT + ["transport/seal", "transport/core/source", "transport/core/receiver"]
     + ["transport/core/relay"],
     "transport/udp": DRIVER,
-    "transport/tcp": DRIVER + ["transport/udp"],
+    "transport/tcp": DRIVER,
     "pmix": BASE,
     "pmix/static": BASE + ["pmix"],
     "pmix/host": BASE + ["pmix", "pmix/static"],

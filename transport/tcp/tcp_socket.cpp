@@ -4,6 +4,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <cerrno>
+
 namespace stage::tcp {
 namespace {
 
@@ -49,9 +51,7 @@ Status bind_to(int socket, const Address& address) {
     return {};
 }
 
-}  // namespace
-
-Result<UniqueFd> open_listener(const Address& own, const Shaping& shaping) {
+Result<UniqueFd> listen_on(const Address& own, const Shaping& shaping) {
     auto socket = make_socket(own.family());
     if (!socket) {
         return socket;
@@ -67,6 +67,20 @@ Result<UniqueFd> open_listener(const Address& own, const Shaping& shaping) {
         return Error::from_errno(Blame::node, "listening on TCP " + own.to_string());
     }
     return socket;
+}
+
+}  // namespace
+
+Result<UniqueFd> open_listener(const Address& own,
+                               std::pair<std::uint16_t, std::uint16_t> ports,
+                               const Shaping& shaping) {
+    for (unsigned port = ports.first; port <= ports.second; ++port) {
+        auto socket = listen_on(own.with_port(static_cast<std::uint16_t>(port)), shaping);
+        if (socket || socket.error().cause() != EADDRINUSE) {
+            return socket;
+        }
+    }
+    return listen_on(own.with_port(0), shaping);
 }
 
 Result<UniqueFd> begin_connection(const Address& own,

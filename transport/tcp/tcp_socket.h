@@ -6,6 +6,7 @@
 #include "transport/os/unique_fd.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace stage::tcp {
 
@@ -16,9 +17,12 @@ struct Shaping {
     std::uint64_t bytes_per_s = 0;
 };
 
-/// Listens on `own`, address and port. Fails with EADDRINUSE (see is_taken()) if another
-/// program has the port.
-[[nodiscard]] Result<UniqueFd> open_listener(const Address& own, const Shaping& shaping);
+/// Listens on the address `own`, on the first port of `first` .. `last` that is free. If other
+/// programs have all of them it is a port that the kernel chooses, so that no user can keep a
+/// stage from its port.
+[[nodiscard]] Result<UniqueFd> open_listener(const Address& own,
+                                             std::pair<std::uint16_t, std::uint16_t> ports,
+                                             const Shaping& shaping);
 
 /// Begins a connection from the address `own`, any port, to `peer`. It stands when the socket
 /// is writable and connection_error() is 0.

@@ -1,6 +1,6 @@
 #include "stager/daemon/run/data_sockets.h"
 
-#include "transport/tcp/peer_sockets.h"
+#include "transport/tcp/tcp_socket.h"
 
 #include <sys/socket.h>
 
@@ -29,16 +29,6 @@ Result<std::vector<udp::Rail>> own_rails(const Config& config,
         rails->resize(flows.rails);
     }
     return rails;
-}
-
-udp::SocketOptions options_of(const Config& config, const std::string& interface) {
-    return {.interface = interface,
-            .ttl = static_cast<std::uint8_t>(config.ttl),
-            .dscp = static_cast<std::uint8_t>(config.dscp),
-            .buffer_bytes =
-                static_cast<std::uint32_t>(std::min(config.socket_buffer, kMaxBufferBytes)),
-            .force_buffer = true,
-            .is_holder = true};
 }
 
 /// The interface with the address by which the neighbours know this node, or the first that is
@@ -74,13 +64,13 @@ Result<DataSockets> open_relay_sockets(const Config& config,
         return rail.error();
     }
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
-    auto opened = tcp::open_peer_sockets(rail->address, ports, options_of(config, rail->name));
-    if (!opened) {
-        return opened.error();
+    auto listener = tcp::open_listener(
+        rail->address, ports, {.dscp = static_cast<std::uint8_t>(config.dscp)});
+    if (!listener) {
+        return listener.error();
     }
     DataSockets sockets;
-    sockets.unicast = std::move(opened->datagrams);
-    sockets.listener = std::move(opened->listener);
+    sockets.listener = std::move(*listener);
     sockets.interfaces.push_back(rail->name);
     return sockets;
 }
@@ -93,7 +83,13 @@ Result<DataSockets> open_data_sockets(const Config& config,
     if (!rails) {
         return rails.error();
     }
-    const udp::SocketOptions options = options_of(config, rails->front().name);
+    const udp::SocketOptions options{.interface = rails->front().name,
+                                     .ttl = static_cast<std::uint8_t>(config.ttl),
+                                     .dscp = static_cast<std::uint8_t>(config.dscp),
+                                     .buffer_bytes = static_cast<std::uint32_t>(
+                                         std::min(config.socket_buffer, kMaxBufferBytes)),
+                                     .force_buffer = true,
+                                     .is_holder = true};
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
     auto multicast = udp::open_flow_sockets(flows, *rails, options);
     if (!multicast) {

@@ -21,7 +21,7 @@ namespace stage {
 struct DataSockets {
     std::vector<UniqueFd> flows;  ///< Members of the multicast group.
     UniqueFd unicast;
-    UniqueFd listener;            ///< Of a relay, which has no flows.
+    UniqueFd listener;            ///< Of a relay, which has no other.
     std::vector<UniqueFd> rails;  ///< The source's, for sending on each rail but the first.
     std::vector<std::string> interfaces;  ///< By rail.
 };
@@ -34,7 +34,7 @@ struct DataSockets {
                                                     const udp::Neighbours& neighbours,
                                                     bool is_source);
 
-/// The sockets of a relay, on the address that such an entry gives; without an entry on the
+/// The socket of a relay, on the address that such an entry gives; without an entry on the
 /// address by which the neighbours know this node.
 [[nodiscard]] Result<DataSockets> open_relay_sockets(const Config& config,
                                                      const udp::Neighbours& neighbours);

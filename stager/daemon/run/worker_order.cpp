@@ -68,7 +68,7 @@ std::vector<int> worker_sockets(const DataSockets& sockets) {
     static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
                   kWorkerFlowsFd == kWorkerUnicastFd + 1);
     if (sockets.listener) {
-        return {sockets.listener.get(), sockets.unicast.get()};
+        return {sockets.listener.get()};
     }
     std::vector<int> numbers;
     for (const UniqueFd& flow : sockets.flows) {

@@ -20,7 +20,7 @@ namespace stage {
 struct BroadcastSockets {
     std::vector<UniqueFd> flows;  ///< Of the group.
     UniqueFd peer;
-    UniqueFd listener{};  ///< Of a relay, which has no flows: transport/tcp/peer_sockets.h.
+    UniqueFd listener{};            ///< Of a relay, which has no other (tcp_socket.h).
     std::vector<UniqueFd> rails{};  ///< The source's, to send by each rail but the first.
     std::vector<std::string> interfaces{};  ///< By rail; the flows use them in turn.
     std::size_t group_rails = 1;            ///< The number of consecutive group addresses.

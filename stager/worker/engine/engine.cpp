@@ -7,7 +7,7 @@
 #include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/engine/engine_group.h"
 #include "stager/worker/engine/engine_place.h"
-#include "transport/tcp/peer_sockets.h"
+#include "transport/tcp/tcp_socket.h"
 #include "transport/udp/sockets.h"
 
 #include <unistd.h>
@@ -150,12 +150,14 @@ Result<Ready> connect(const EngineOptions& options,
                                      .dscp = options.dscp,
                                      .buffer_bytes = kSocketBuffer,
                                      .force_buffer = ::geteuid() == 0};
-    Result<tcp::PeerSockets> peer =
-        tcp::open_peer_sockets(Address{.ip = group.address, .port = 0}, ports_range(), sockets);
+    const Address own{.ip = group.address, .port = 0};
+    Result<UniqueFd> peer = options.relays
+                                ? tcp::open_listener(own, ports_range(), {.dscp = options.dscp})
+                                : udp::open_peer_socket(own, ports_range(), sockets);
     if (!peer) {
         return std::move(peer).error();
     }
-    Result<Card> card = make_card(group.own, "", peer->datagrams.get(), names_of(group.rails));
+    Result<Card> card = make_card(group.own, "", peer->get(), names_of(group.rails));
     if (!card) {
         return std::move(card).error();
     }
@@ -188,7 +190,7 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.session = wired->agreement.session;
     apply(options, ready.config);
     if (options.relays) {
-        ready.sockets.listener = std::move(peer->listener);
+        ready.sockets.listener = *std::move(peer);
         ready.cards = std::move(wired->cards);
         return ready;
     }
@@ -198,7 +200,7 @@ Result<Ready> connect(const EngineOptions& options,
         return std::move(opened).error();
     }
     ready.sockets = *std::move(opened);
-    ready.sockets.peer = std::move(peer->datagrams);
+    ready.sockets.peer = *std::move(peer);
     ready.receive_buffer = receive_buffer_bytes(ready.sockets);
     ready.cards = std::move(wired->cards);
     return ready;

@@ -6,7 +6,6 @@ BroadcastSockets handed_over(const WorkerSetup& setup) {
     BroadcastSockets sockets;
     if (setup.transport == kTransportTcp) {
         sockets.listener.reset(kWorkerGroupFd);
-        sockets.peer.reset(kWorkerUnicastFd);
         return sockets;
     }
     int next = kWorkerFlowsFd;

@@ -186,12 +186,15 @@ Result<BroadcastConfig> Stage::connect() {
         alone.members.resize(1);
         return alone;
     }
-    Result<Card> card = make_card(
-        setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get(), setup_.interfaces);
+    const bool relays = setup_.transport == kTransportTcp;
+    Result<Card> card = make_card(setup_.rank,
+                                  setup_.nodes[setup_.rank.index()],
+                                  relays ? sockets_.listener.get() : sockets_.peer.get(),
+                                  setup_.interfaces);
     if (!card) {
         return card.error();
     }
-    if (setup_.transport == kTransportTcp) {
+    if (relays) {
         card->relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
     }
     const Bytes offer = work_->offer();

@@ -1,6 +1,7 @@
 #include "transport/tcp/tcp_driver.h"
 
-#include "transport/tcp/peer_sockets.h"
+#include "transport/tcp/tcp_socket.h"
+#include "transport/udp/sockets.h"
 
 #include <catch2/catch.hpp>
 
@@ -30,13 +31,12 @@ Members open_members(std::size_t count) {
     for (std::size_t rank = 0; rank < count; ++rank) {
         const auto own = Address::parse("127.0.0.1", 0);
         REQUIRE(own);
-        auto sockets = tcp::open_peer_sockets(*own, kPorts, {.interface = "lo"});
-        REQUIRE(sockets);
-        const auto bound = udp::bound_address(sockets->datagrams.get());
+        auto listener = tcp::open_listener(*own, kPorts, {});
+        REQUIRE(listener);
+        const auto bound = udp::bound_address(listener->get());
         REQUIRE(bound);
-        CHECK(*bound == *udp::bound_address(sockets->listener.get()));
         members.addresses.push_back(*bound);
-        endpoints[rank].listener = std::move(sockets->listener);
+        endpoints[rank].listener = std::move(*listener);
         endpoints[rank].own = Rank{static_cast<std::uint16_t>(rank)};
         endpoints[rank].packet_bytes_max = kPacketBytes;
     }
@@ -111,6 +111,20 @@ bool sees_end(tcp::TcpDriver& driver, Rank peer) {
         }
         std::vector<ReceivedPacket> packets;
         REQUIRE(driver.receive(packets, {}));
+    }
+}
+
+TEST_CASE("programs that have all ports keep no member from listening", "[tcp]") {
+    const auto own = Address::parse("127.0.0.1", 0);
+    REQUIRE(own);
+    std::vector<UniqueFd> held;
+    for (int i = 0; i < 5; ++i) {
+        auto listener = tcp::open_listener(*own, {43'001, 43'003}, {});
+        REQUIRE(listener);
+        const auto bound = udp::bound_address(listener->get());
+        REQUIRE(bound);
+        CHECK((bound->port >= 43'001 && bound->port <= 43'003) == (i < 3));
+        held.push_back(std::move(*listener));
     }
 }
 
