@@ -84,7 +84,7 @@ multicast_of() {
   staged_everywhere "$OUT" data
 }
 
-@test "where TCP between two nodes is closed, the node is named, and the ports" {
+@test "nodes that take no connection are passed over" {
   input data 100000
   lab on n2 iptables -w -t raw -A PREROUTING -p tcp --dport 6830:6860 -j DROP
   lab on n3 iptables -w -t raw -A PREROUTING -p tcp --dport 6830:6860 -j DROP

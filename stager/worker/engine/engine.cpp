@@ -188,6 +188,7 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.group = *address;
     ready.config.group_key = group.key;
     ready.config.session = wired->agreement.session;
+    ready.config.version = wired->agreement.version;
     apply(options, ready.config);
     if (options.relays) {
         ready.sockets.listener = *std::move(peer);

@@ -218,6 +218,7 @@ Result<BroadcastConfig> Stage::connect() {
     if (!config || !followed) {
         return config ? std::move(followed).error() : std::move(config).error();
     }
+    config->version = wired->agreement.version;
     rails_ = config->rails;
     Status used = use_rails(sockets_, config->group, rails_);
     return used ? std::move(config) : std::move(used).error();
