@@ -274,6 +274,7 @@ class DrivenCore {
                 return code(operation);
             case Kind::leave_group:
             case Kind::join_group:
+            case Kind::connect:
             case Kind::hang_up:
                 return;
             case Kind::finish:

@@ -152,11 +152,17 @@ class Driver {
     /// again.
     virtual Status hear_group(bool hears) = 0;
 
-    /// With reliable unicast: appends what happened to connections since the last call. A
-    /// connection is made by the first train to a peer.
+    /// With reliable unicast: appends what happened to connections since the last call.
     virtual void take_links(std::vector<LinkEvent>& /*events*/) {}
-    /// Who sealed a packet with this `unproved`; nothing if no member did.
-    virtual void prove(std::uint32_t /*connection*/, std::optional<Rank> /*sender*/) {}
+    /// Who sealed a packet with this `unproved`; nothing if no member did. False if the
+    /// connection has ended meanwhile: the packet means nothing then.
+    [[nodiscard]] virtual bool prove(std::uint32_t /*connection*/,
+                                     std::optional<Rank> /*sender*/) {
+        return false;
+    }
+    /// With reliable unicast: begins a connection to a peer, if there is none. A train to a
+    /// peer without one is lost.
+    virtual void connect(Rank /*peer*/) {}
     /// With reliable unicast: closes the connection to a peer, without an event.
     virtual void hang_up(Rank /*peer*/) {}
 

@@ -120,9 +120,10 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     payloads_.clear();
     for (const ReceivedPacket& packet : packets) {
         const auto opened = parts_.seal.open(packet.bytes, room_);
-        if (packet.unproved != 0) {
-            parts_.driver.prove(packet.unproved,
-                                opened ? std::optional{opened->header.rank} : std::nullopt);
+        if (packet.unproved != 0 &&
+            !parts_.driver.prove(packet.unproved,
+                                 opened ? std::optional{opened->header.rank} : std::nullopt)) {
+            continue;
         }
         if (!opened) {
             continue;
@@ -244,6 +245,8 @@ void Session::perform(const core::Operation& operation) {
             return hear_group(false);
         case core::OperationKind::join_group:
             return hear_group(true);
+        case core::OperationKind::connect:
+            return parts_.driver.connect(operation.peer);
         case core::OperationKind::hang_up:
             return parts_.driver.hang_up(operation.peer);
         case core::OperationKind::finish:

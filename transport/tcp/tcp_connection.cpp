@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kRoomBytes = 512U << 10U;
 constexpr std::size_t kFrameHeaderBytes = 8;
 constexpr std::size_t kFrameBytesMax = 1U << 20U;
+/// A READY and everything around it.
+constexpr std::size_t kFirstPacketBytes = 128;
 
 bool is_momentary(int cause) {
     return cause == EAGAIN || cause == EINTR;
@@ -40,12 +42,27 @@ bool TcpConnection::read(std::vector<ReceivedPacket>& packets) {
     if (!room_) {
         room_ = std::make_unique_for_overwrite<std::byte[]>(kRoomBytes);
     }
-    const ::ssize_t got = ::recv(socket_.get(), room_.get() + filled_, kRoomBytes - filled_, 0);
+    const std::size_t wanted = wanted_bytes();
+    if (wanted == 0) {
+        return true;
+    }
+    const ::ssize_t got = ::recv(socket_.get(), room_.get() + filled_, wanted, 0);
     if (got <= 0) {
         return got < 0 && is_momentary(errno);
     }
     filled_ += static_cast<std::size_t>(got);
     return cut(packets);
+}
+
+/// Of a peer that is not proved one frame, and no byte of the next.
+std::size_t TcpConnection::wanted_bytes() const {
+    if (packet_bytes_max_ > 0) {
+        return kRoomBytes - filled_;
+    }
+    if (has_first_) {
+        return 0;
+    }
+    return (frame_left_ > 0 ? frame_left_ : kFrameHeaderBytes) - (filled_ - cut_);
 }
 
 /// False if what arrived is no frame of ours.
@@ -58,8 +75,10 @@ bool TcpConnection::cut(std::vector<ReceivedPacket>& packets) {
             ByteReader header{Bytes{room_.get() + cut_, kFrameHeaderBytes}};
             frame_left_ = header.u32();
             packet_bytes_ = header.u32();
-            if (frame_left_ == 0 || frame_left_ > kFrameBytesMax || packet_bytes_ == 0 ||
-                packet_bytes_ > packet_bytes_max_) {
+            const bool is_first = packet_bytes_max_ == 0;
+            if (frame_left_ == 0 || packet_bytes_ == 0 ||
+                frame_left_ > (is_first ? kFirstPacketBytes : kFrameBytesMax) ||
+                packet_bytes_ > (is_first ? kFirstPacketBytes : packet_bytes_max_)) {
                 return false;
             }
             cut_ += kFrameHeaderBytes;
@@ -71,6 +90,7 @@ bool TcpConnection::cut(std::vector<ReceivedPacket>& packets) {
         packets.push_back({.bytes = MutableBytes{room_.get() + cut_, bytes}});
         cut_ += bytes;
         frame_left_ -= bytes;
+        has_first_ = true;
     }
 }
 

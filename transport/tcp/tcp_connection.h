@@ -19,7 +19,8 @@ class TcpConnection {
   public:
     enum class State : std::uint8_t { connecting, open };
 
-    /// `packet_bytes_max`: a longer packet ends the connection.
+    /// `packet_bytes_max`: a longer packet ends the connection. 0: no packet but a short first
+    /// one is read until trust().
     TcpConnection(UniqueFd socket, State state, std::size_t packet_bytes_max);
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
@@ -35,7 +36,7 @@ class TcpConnection {
     [[nodiscard]] bool read(std::vector<ReceivedPacket>& packets);
     /// Ends it; the packets that it delivered stay.
     void close() { socket_.reset(); }
-    /// Accepts longer packets than a first one.
+    /// The first packet was proved: reads what follows.
     void trust(std::size_t packet_bytes_max) { packet_bytes_max_ = packet_bytes_max; }
 
     /// Sends the train, or keeps what the kernel does not take. False if the connection ended.
@@ -44,6 +45,7 @@ class TcpConnection {
     [[nodiscard]] bool flush();
 
   private:
+    [[nodiscard]] std::size_t wanted_bytes() const;
     [[nodiscard]] bool cut(std::vector<ReceivedPacket>& packets);
     void keep(std::span<const Bytes> pieces, std::size_t sent);
 
@@ -53,6 +55,7 @@ class TcpConnection {
     std::unique_ptr<std::byte[]> room_;
     std::size_t filled_ = 0;
     std::size_t cut_ = 0;         ///< Up to here it was delivered.
+    bool has_first_ = false;      ///< A packet was delivered.
     std::size_t frame_left_ = 0;  ///< Of the present frame.
     std::size_t packet_bytes_ = 0;
     std::vector<std::byte> waiting_;

@@ -15,9 +15,7 @@ namespace {
 
 constexpr std::size_t kEventsMax = 64;
 constexpr std::size_t kUnprovedMax = 64;
-/// A READY and everything around it.
-constexpr std::size_t kFirstPacketBytes = 128;
-
+constexpr int kAcceptsMax = 32;  ///< In a turn.
 epoll_event event_of(std::uint32_t id, bool writes) {
     epoll_event event{};
     event.events = EPOLLIN | (writes ? std::uint32_t{EPOLLOUT} : 0U);
@@ -51,7 +49,7 @@ Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
     for (const epoll_event& event :
          std::span{events}.first(static_cast<std::size_t>(std::max(count, 0)))) {
         if (event.data.u32 == 0) {
-            accept_all();
+            accept_some();
         } else {
             serve(event.data.u32, event.events, packets);
         }
@@ -60,15 +58,31 @@ Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
 }
 
 /// Too many that prove nothing are no members: the oldest goes.
-void TcpDriver::accept_all() {
-    while (UniqueFd socket = accept_connection(endpoints_.listener.get(), endpoints_.shaping)) {
-        const auto is_unproved = [](const auto& each) { return !each.second.peer; };
+void TcpDriver::accept_some() {
+    const auto is_unproved = [](const auto& each) { return !each.second.peer; };
+    for (int count = 0; count < kAcceptsMax; ++count) {
+        UniqueFd socket = accept_connection(endpoints_.listener.get(), endpoints_.shaping);
+        if (!socket) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                set_listening(false);
+            }
+            return;
+        }
         if (std::ranges::count_if(links_, is_unproved) >=
             static_cast<std::ptrdiff_t>(kUnprovedMax)) {
             end(std::ranges::find_if(links_, is_unproved)->first);
         }
+        static_cast<void>(add(std::move(socket), TcpConnection::State::open, 0));
+    }
+}
+
+/// A listener that cannot be accepted from would be readable all the time.
+void TcpDriver::set_listening(bool listens) {
+    if (std::exchange(listens_, listens) != listens) {
+        epoll_event event = event_of(0, false);
+        event.events = listens ? std::uint32_t{EPOLLIN} : 0U;
         static_cast<void>(
-            add(std::move(socket), TcpConnection::State::open, kFirstPacketBytes));
+            ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, endpoints_.listener.get(), &event));
     }
 }
 
@@ -84,8 +98,10 @@ std::uint32_t TcpDriver::add(UniqueFd socket,
                         .owes_ready = false,
                         .awaits_write = writes});
     epoll_event event = event_of(id, writes);
-    invariant(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0,
-              "a connection can be waited for");
+    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
+        links_.erase(id);
+        return 0;
+    }
     return id;
 }
 
@@ -143,65 +159,72 @@ void TcpDriver::end(std::uint32_t id) {
         by_peer_.erase(*peer);
     }
     found->second.connection.close();
+    set_listening(true);
     ended_.push_back(std::move(found->second.connection));
     links_.erase(found);
 }
 
-TcpDriver::Link* TcpDriver::connect(Rank peer) {
+void TcpDriver::connect(Rank peer) {
     invariant(peer.index() < endpoints_.members.size(), "a peer is a member");
+    if (by_peer_.contains(peer)) {
+        return;
+    }
     auto socket = begin_connection(endpoints_.members[endpoints_.own.index()],
                                    endpoints_.members[peer.index()],
                                    endpoints_.shaping);
-    if (!socket) {
+    const std::uint32_t id = socket ? add(std::move(*socket),
+                                          TcpConnection::State::connecting,
+                                          endpoints_.packet_bytes_max)
+                                    : 0;
+    if (id == 0) {
         changes_.push_back({.peer = peer, .kind = LinkEvent::Kind::closed});
-        return nullptr;
+        return;
     }
-    const std::uint32_t id =
-        add(std::move(*socket), TcpConnection::State::connecting, endpoints_.packet_bytes_max);
     by_peer_[peer] = id;
-    Link& link = links_.at(id);
-    link.peer = peer;
-    return &link;
+    links_.at(id).peer = peer;
 }
 
+/// No member hears a group, and to one without a connection nothing is sent.
 Result<Sent> TcpDriver::send(const Train& train) {
-    if (train.target.to_group) {
-        return Sent::all;  // no member hears a group
-    }
     const auto found = by_peer_.find(train.target.peer);
-    Link* link =
-        found != by_peer_.end() ? &links_.at(found->second) : connect(train.target.peer);
-    if (link == nullptr) {
+    if (train.target.to_group || found == by_peer_.end()) {
         return Sent::all;
     }
-    const std::uint32_t id = by_peer_.at(train.target.peer);
+    const std::uint32_t id = found->second;
+    Link& link = links_.at(id);
     ++counters_.send_calls;
     counters_.bytes_sent += train.bytes;
     counters_.packets_sent += (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
-    link->owes_ready = true;
-    if (link->connection.send(train)) {
-        await(id, *link);
+    link.owes_ready = true;
+    if (link.connection.send(train)) {
+        await(id, link);
     } else {
         end(id);
     }
     return Sent::all;
 }
 
-/// A packet that does not open is no member's, and its connection is closed.
-void TcpDriver::prove(std::uint32_t connection, std::optional<Rank> sender) {
+/// A packet that does not open is no member's, and its connection is closed. An earlier
+/// connection of the sender is of no use any more, and its end no event: the core begins anew
+/// with the packet.
+bool TcpDriver::prove(std::uint32_t connection, std::optional<Rank> sender) {
     const auto found = links_.find(connection);
-    if (found == links_.end() || found->second.peer) {
-        return;
+    if (found == links_.end()) {
+        return false;
+    }
+    if (found->second.peer) {
+        return found->second.peer == sender;
     }
     if (!sender) {
-        return end(connection);
+        end(connection);
+        return false;
     }
-    if (const auto earlier = by_peer_.find(*sender); earlier != by_peer_.end()) {
-        end(earlier->second);
-    }
+    hang_up(*sender);
+    std::erase_if(changes_, [&](const LinkEvent& event) { return event.peer == *sender; });
     found->second.peer = *sender;
     found->second.connection.trust(endpoints_.packet_bytes_max);
     by_peer_[*sender] = connection;
+    return true;
 }
 
 void TcpDriver::take_links(std::vector<LinkEvent>& events) {

@@ -1,6 +1,6 @@
 // Sends and receives a session's packets over TCP: reliable unicast, no multicast.
 //
-// The first train to a peer makes a connection to it. A peer that connects here is known by the
+// A peer that connects here is known by the
 // first packet that it proves to have sealed (Driver::prove); until then the connection carries
 // nothing else, and of such connections there are few. A second connection of a peer replaces
 // its first. What a connection is still to send is kept until it is taken, and then reported.
@@ -32,7 +32,8 @@ class TcpDriver final : public Driver {
 
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const Train& train) override;
-    void prove(std::uint32_t connection, std::optional<Rank> sender) override;
+    [[nodiscard]] bool prove(std::uint32_t connection, std::optional<Rank> sender) override;
+    void connect(Rank peer) override;
     void take_links(std::vector<LinkEvent>& events) override;
     void hang_up(Rank peer) override;
     Status hear_group(bool /*hears*/) override { return {}; }
@@ -49,8 +50,9 @@ class TcpDriver final : public Driver {
     };
     using Links = std::map<std::uint32_t, Link>;
 
-    void accept_all();
-    [[nodiscard]] Link* connect(Rank peer);
+    void accept_some();
+    void set_listening(bool listens);
+    /// 0 if it cannot be waited for.
     [[nodiscard]] std::uint32_t add(UniqueFd socket,
                                     TcpConnection::State state,
                                     std::size_t packet_bytes_max);
@@ -63,6 +65,7 @@ class TcpDriver final : public Driver {
     Links links_;
     std::map<Rank, std::uint32_t> by_peer_;
     std::uint32_t next_id_ = 1;
+    bool listens_ = true;  ///< False while there is no descriptor for another connection.
     std::vector<LinkEvent> changes_;
     std::vector<TcpConnection> ended_;  ///< Of this turn.
     DriverCounters counters_;

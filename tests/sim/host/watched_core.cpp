@@ -155,6 +155,7 @@ void WatchedCore::watch(core::Operation& operation) {
         case core::OperationKind::finish:
         case core::OperationKind::leave_group:
         case core::OperationKind::join_group:
+        case core::OperationKind::connect:
         case core::OperationKind::hang_up:
             return;
     }

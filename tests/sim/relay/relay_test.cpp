@@ -72,6 +72,19 @@ TEST_CASE("a member that crashes is passed over", "[relay]") {
     }
 }
 
+TEST_CASE("where the source crashes, all members end together", "[relay]") {
+    RelayWorld world{
+        {.members = 12, .object_bytes = 64U << 20U, .stall_timeout = 6s, .crashes = {{0, 1s}}}};
+    world.run(100s);
+    CHECK(world.now() < 12s);
+    for (std::uint32_t rank = 1; rank < 12; ++rank) {
+        CAPTURE(rank);
+        CHECK(world.is_over(rank));
+        REQUIRE(world.outcome(rank).why);
+        CHECK(world.outcome(rank).why->sentence().find("fell silent") != std::string::npos);
+    }
+}
+
 TEST_CASE("a member that stops is left after a moment", "[relay]") {
     RelayWorld world{
         {.members = 8, .object_bytes = 64U << 20U, .stops = {{3, {.from = 1s, .until = 20s}}}}};

@@ -281,6 +281,8 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
         case OperationKind::release:
             host.buffers.erase(operation.block);
             return;
+        case OperationKind::connect:
+            return connect(host, operation.peer.value());
         case OperationKind::hang_up:
             return close(host.rank, operation.peer.value(), false);
         case OperationKind::verify: {
@@ -346,17 +348,22 @@ void RelayWorld::send_all(Host& host) {
     }
 }
 
-void RelayWorld::queue(Host& from, const core::Send& send) {
-    const std::uint32_t to = send.to.peer.value();
+void RelayWorld::connect(Host& from, std::uint32_t to) {
     Host& peer = *hosts_[to];
-    if (!from.out.contains(to)) {
-        if (peer.is_crashed) {
-            from.links.push_back({.peer = send.to.peer, .kind = LinkEvent::Kind::closed});
-            return;
-        }
+    if (peer.is_crashed) {
+        from.links.push_back(
+            {.peer = Rank{static_cast<std::uint16_t>(to)}, .kind = LinkEvent::Kind::closed});
+    } else if (!from.out.contains(to)) {
         const std::uint64_t id = ++connections_;
         from.out[to].id = id;
         peer.out[from.rank] = Connection{.id = id, .queue = {}};
+    }
+}
+
+void RelayWorld::queue(Host& from, const core::Send& send) {
+    const std::uint32_t to = send.to.peer.value();
+    if (!from.out.contains(to)) {
+        return;
     }
     Connection& connection = from.out[to];
     for (std::uint16_t i = 0; i < send.count; ++i) {

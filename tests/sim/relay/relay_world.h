@@ -86,6 +86,7 @@ class RelayWorld {
     void operate(Host& host);
     void perform(Host& host, const core::Operation& operation);
     void complete(Host& host, const core::Operation& operation, core::Verdict verdict);
+    void connect(Host& from, std::uint32_t to);
     void queue(Host& from, const core::Send& send);
     void transmit(Host& host);
     void arrive(std::uint32_t from, std::uint32_t to, std::uint64_t id, core::Send packet);

@@ -81,7 +81,9 @@ enum class OperationKind : std::uint8_t {
     reconstruct,
     leave_group,  ///< Leaves the multicast group.
     join_group,   ///< Joins the multicast group again.
-    hang_up,      ///< Closes the connection to `peer`, of a driver with reliable unicast.
+    // Of a driver with reliable unicast. Without a connection to its peer a packet is lost.
+    connect,  ///< Begins a connection to `peer`.
+    hang_up,  ///< Closes the connection to `peer`, without an event.
 };
 
 /// Nearly every packet needs one and some sixty wait at a time: an operation fits a cache line.
@@ -91,7 +93,7 @@ struct Operation {
     BlockIndex block;
     ChunkIndex chunk;
     OperationKind kind = OperationKind::drop;
-    Rank peer;                         ///< For hang_up.
+    Rank peer;                         ///< For connect and hang_up.
     wire::Descriptor descriptor;       ///< For verify and store.
     const ParityCode* code = nullptr;  ///< For encode and reconstruct; owned by the core.
 };

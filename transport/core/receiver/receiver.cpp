@@ -441,6 +441,7 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
         case OperationKind::reconstruct:
         case OperationKind::leave_group:
         case OperationKind::join_group:
+        case OperationKind::connect:
         case OperationKind::hang_up:
             return;
     }

@@ -26,9 +26,28 @@ RelayChildren::RelayChildren(const CoreConfig& config,
       pool_{pool} {
 }
 
-void RelayChildren::on_ready(Rank child) {
+void RelayChildren::on_ready(Instant now, Rank child) {
     forget(child);  // What an earlier connection was to carry is requested again.
-    children_[child] = Child{};
+    children_[child].heard_at = now;
+}
+
+void RelayChildren::on_heard(Instant now, Rank child) {
+    if (const auto found = children_.find(child); found != children_.end()) {
+        found->second.heard_at = now;
+    }
+}
+
+void RelayChildren::expire(Instant now, Duration patience, OperationQueue& operations) {
+    for (auto next = children_.begin(); next != children_.end();) {
+        const auto child = next++;
+        if (now - child->second.heard_at > patience) {
+            Operation hang_up;
+            hang_up.kind = OperationKind::hang_up;
+            hang_up.peer = child->first;
+            operations.push_back(hang_up);
+            forget(child->first);
+        }
+    }
 }
 
 void RelayChildren::on_request(Rank child, const wire::Request& request, ControlQueue& out) {
@@ -104,7 +123,7 @@ void RelayChildren::stop() {
 
 void RelayChildren::order_loads(OperationQueue& operations, std::uint64_t& next_ticket) {
     for (const auto& [rank, child] : children_) {
-        if (child.wanted.empty() || loading_.size() >= kLoadsMax) {
+        if (child.wanted.empty() || !child.is_ready || loading_.size() >= kLoadsMax) {
             continue;
         }
         const BlockIndex block = child.wanted.begin()->first;
@@ -124,7 +143,8 @@ bool RelayChildren::wants_loads() const {
     return loading_.size() < kLoadsMax && pool_.has_room() &&
            std::ranges::any_of(children_, [this](const auto& each) {
                const auto& wanted = each.second.wanted;
-               return !wanted.empty() && holdings_.can_load(wanted.begin()->first);
+               return each.second.is_ready && !wanted.empty() &&
+                      holdings_.can_load(wanted.begin()->first);
            });
 }
 
@@ -141,13 +161,25 @@ void RelayChildren::on_loaded(BlockIndex block, bool is_good, ControlQueue& out)
                           rank,
                           wire::write(wire::Request{.id = 0, .runs = {run}}));
             child.wanted.erase(found);
+            if (child.current == block) {
+                leave_block(child);
+            }
         }
     }
 }
 
+/// Its descriptor is all that there is to send.
+bool RelayChildren::is_hole(BlockIndex block) const {
+    return holdings_.chunks(block) == 0 && !holdings_.describe(block, 1).empty();
+}
+
+bool RelayChildren::is_here(BlockIndex block) const {
+    return pool_.contains(block) || is_hole(block);
+}
+
 /// The chunk is in memory; or the block is, and has no such chunk: all of it was sent.
 bool RelayChildren::can_serve(BlockIndex block, std::uint32_t chunk) const {
-    return pool_.contains(block) && !holdings_.describe(block, 1).empty() &&
+    return is_here(block) && !holdings_.describe(block, 1).empty() &&
            (holdings_.has(block, chunk) || chunk >= holdings_.chunks(block));
 }
 
@@ -164,7 +196,7 @@ bool RelayChildren::can_send(const Child& child) const {
     if (!child.is_ready) {
         return false;
     }
-    if (!child.current || !pool_.contains(*child.current)) {
+    if (!child.current || !is_here(*child.current)) {
         return next_of(child).has_value();
     }
     return can_serve(*child.current, child.wanted.at(*child.current));
@@ -185,7 +217,7 @@ void RelayChildren::fill(SendBatch& batch, Numbering& numbers) {
 /// Sends a run of the child's current block, or of the next one. False if there is nothing to
 /// send.
 bool RelayChildren::serve(Rank rank, Child& child, SendBatch& batch, Numbering& numbers) {
-    if (child.current && !pool_.contains(*child.current)) {
+    if (child.current && !is_here(*child.current)) {
         leave_block(child);  // Its digest was wrong: it starts again.
     }
     if (!child.current) {
@@ -193,8 +225,10 @@ bool RelayChildren::serve(Rank rank, Child& child, SendBatch& batch, Numbering& 
         if (!child.current) {
             return false;
         }
-        pool_.pin(*child.current);
-        pool_.touch(*child.current);
+        if (pool_.contains(*child.current)) {
+            pool_.pin(*child.current);
+            pool_.touch(*child.current);
+        }
     }
     const BlockIndex block = *child.current;
     if (!can_serve(block, child.wanted.at(block))) {

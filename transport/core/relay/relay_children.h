@@ -29,10 +29,13 @@ class RelayChildren {
                   BufferPool& pool);
 
     /// A READY arrived: the member is a child, and its connection takes packets.
-    void on_ready(Rank child);
+    void on_ready(Instant now, Rank child);
     /// What this member can never give is answered with LACKING.
     void on_request(Rank child, const wire::Request& request, ControlQueue& out);
     void on_link(const LinkEvent& event);
+    void on_heard(Instant now, Rank child);
+    /// Forgets the children that were not heard for this long, and closes their connections.
+    void expire(Instant now, Duration patience, OperationQueue& operations);
     /// A child reported how many blocks its part of the tree holds.
     void on_pulse(Rank child, std::uint32_t blocks_held);
     /// A child confirmed RELEASE.
@@ -71,8 +74,11 @@ class RelayChildren {
         bool is_ready = true;               ///< Its connection takes more.
         std::uint32_t blocks_held = 0;
         std::uint64_t last_number = 0;
+        Instant heard_at{};
     };
 
+    [[nodiscard]] bool is_hole(BlockIndex block) const;
+    [[nodiscard]] bool is_here(BlockIndex block) const;
     [[nodiscard]] bool can_serve(BlockIndex block, std::uint32_t chunk) const;
     [[nodiscard]] std::optional<BlockIndex> next_of(const Child& child) const;
     [[nodiscard]] bool can_send(const Child& child) const;

@@ -35,6 +35,12 @@ struct RelayLimits {
     Duration unheard_end = std::chrono::seconds{5};
 };
 
+/// Control packets that may wait. Connections keep their order and lose none, so none is sent
+/// again, and there is room for some to every member.
+[[nodiscard]] inline std::size_t control_max(const CoreConfig& config) {
+    return 256 + std::size_t{4} * config.members;
+}
+
 /// With short time-outs the members speak more often and wait less.
 [[nodiscard]] inline RelayLimits scaled(RelayLimits limits, const CoreConfig& config) {
     limits.silence = std::min(limits.silence, config.stall_timeout / 3);

@@ -29,7 +29,6 @@ bool RelayParent::on_packet(Instant now, Rank from) {
     }
     heard_at_ = now;
     is_heard_ = true;
-    was_ever_heard_ = true;
     retry_ = limits_.retry_first;
     return true;
 }
@@ -68,6 +67,7 @@ void RelayParent::poll(Instant now, std::uint32_t blocks_held, ControlQueue& out
         connect_at_.reset();
         is_connected_ = true;
         tells_connected_ = true;
+        connect_ = rank_;
         tried_at_ = now;
         pulse_at_ = now + limits_.pulse;
         out.push_peer(wire::PacketType::ready, rank_, wire::write(wire::Ready{}));
@@ -82,6 +82,10 @@ void RelayParent::poll(Instant now, std::uint32_t blocks_held, ControlQueue& out
 
 bool RelayParent::take_connected() {
     return std::exchange(tells_connected_, false);
+}
+
+std::optional<Rank> RelayParent::take_connect() {
+    return std::exchange(connect_, std::nullopt);
 }
 
 std::optional<Rank> RelayParent::take_left() {

@@ -34,6 +34,8 @@ class RelayParent {
     /// Connects, when that is due, by a READY; speaks, when that is due, by a PULSE that says
     /// how many blocks this part of the tree holds.
     void poll(Instant now, std::uint32_t blocks_held, ControlQueue& out);
+    /// The parent to which a connection is to be begun, before READY goes there.
+    [[nodiscard]] std::optional<Rank> take_connect();
     /// True once after each READY: the new parent must be told what this member needs.
     [[nodiscard]] bool take_connected();
     /// A parent that was left: its connection is to be closed.
@@ -43,9 +45,6 @@ class RelayParent {
     [[nodiscard]] bool is_connected() const { return is_connected_; }
     /// True if the present parent has answered: it can be sent requests.
     [[nodiscard]] bool is_heard() const { return is_heard_; }
-    [[nodiscard]] bool was_ever_heard() const { return was_ever_heard_; }
-    /// When an ancestor was last heard, or this member started.
-    [[nodiscard]] Instant heard_at() const { return heard_at_; }
     [[nodiscard]] std::optional<Instant> deadline() const;
     void stop();
 
@@ -59,9 +58,9 @@ class RelayParent {
     Rank rank_;
     bool is_connected_ = false;  ///< READY was sent.
     bool is_heard_ = false;
-    bool was_ever_heard_ = false;
     bool tells_connected_ = false;
     std::optional<Rank> left_;
+    std::optional<Rank> connect_;
     Instant heard_at_{};
     Instant tried_at_{};
     std::optional<Instant> connect_at_;

@@ -13,6 +13,8 @@
 #include "transport/core/sending/disk_watch.h"
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <utility>
 
 namespace stage::core {
@@ -25,9 +27,9 @@ struct RelayReceiver::Parts {
 
     void on_datagram(Instant now, const Datagram& datagram);
     void on_parent(Instant now, const Datagram& datagram);
-    void on_child(const Datagram& datagram);
+    void on_child(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const wire::Offer& offer);
-    void on_ready(Rank child);
+    void on_ready(Instant now, Rank child);
     void on_request(Rank child, const wire::Request& request);
     void on_leave(const wire::Ending& leave);
     void on_release(Instant now, const wire::Ending& release);
@@ -36,6 +38,8 @@ struct RelayReceiver::Parts {
 
     void work(Instant now);
     void connect(Instant now);
+    void tell_pulse(Instant now);
+    void order(OperationKind kind, Rank peer);
     void watch(Instant now);
     void watch_disk(Instant now);
     void request_blocks();
@@ -74,6 +78,8 @@ struct RelayReceiver::Parts {
     RankSet told;  ///< What the present parent was told of `done`.
     Instant told_at = kLongAgo;
     DiskWatch disk_watch;
+    Instant source_at{};  ///< The last sign of life from the source, as parents pass it on.
+    bool was_source_heard = false;
     bool is_started = false;
     bool is_finishing = false;
     std::uint64_t object_bytes = 0;
@@ -93,7 +99,7 @@ RelayReceiver::Parts::Parts(const CoreConfig& given,
       ending{common.ending},
       tree{.members = config.members, .source = config.source, .degree = degree},
       subtree{tree.size_below(tree.place(config.own))},
-      control{common.outbox_max},
+      control{control_max(config)},
       intake{config, common},
       parent{config, limits, tree},
       children{config, limits, intake, intake.residence()},
@@ -110,8 +116,9 @@ RelayReceiver::Parts::Parts(const CoreConfig& given,
 
 void RelayReceiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     const bool is_parents = parent.on_packet(now, datagram.header.rank);
+    children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
-        if (wants_blocks()) {
+        if (wants_blocks() && is_parents) {
             static_cast<void>(intake.on_data(datagram));
         } else {
             intake.drop(datagram);
@@ -119,7 +126,7 @@ void RelayReceiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     } else if (is_parents) {
         on_parent(now, datagram);
     } else {
-        on_child(datagram);
+        on_child(now, datagram);
     }
 }
 
@@ -138,6 +145,13 @@ void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
         if (wants_blocks()) {
             parent.leave(now);
         }
+    } else if (datagram.header.type == PacketType::pulse) {
+        if (const auto body = wire::read_pulse(datagram.body)) {
+            const Instant sign = now - std::chrono::microseconds{body->queue_us};
+            source_at = std::max(source_at, sign);
+            was_source_heard = true;
+            pulse_at = std::min(pulse_at.value_or(now), now);  // It goes on at once.
+        }
     } else if (datagram.header.type == PacketType::release) {
         if (const auto body = wire::read_ending(datagram.body)) {
             on_release(now, *body);
@@ -145,11 +159,11 @@ void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_child(const Datagram& datagram) {
+void RelayReceiver::Parts::on_child(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     if (datagram.header.type == PacketType::ready) {
-        on_ready(from);
+        on_ready(now, from);
     } else if (!children.has(from)) {
         return;
     } else if (datagram.header.type == PacketType::request) {
@@ -190,8 +204,8 @@ void RelayReceiver::Parts::on_offer(Instant now, const wire::Offer& offer) {
 }
 
 /// The offer follows when it is here.
-void RelayReceiver::Parts::on_ready(Rank child) {
-    children.on_ready(child);
+void RelayReceiver::Parts::on_ready(Instant now, Rank child) {
+    children.on_ready(now, child);
     if (released) {
         control.push_peer(wire::PacketType::release, child, wire::write(*released));
     } else if (!offer_body.empty()) {
@@ -221,6 +235,7 @@ void RelayReceiver::Parts::on_release(Instant now, const wire::Ending& release) 
     }
     const wire::Done own{.ranks = {{.first = config.own, .last = config.own}}};
     control.push_peer(wire::PacketType::done_ack, parent.rank(), wire::write(own));
+    parent.stop();
     released = release;
     children.tell_all(wire::PacketType::release, wire::write(release), control);
     stays_until = now + limits.end_patience;
@@ -268,6 +283,7 @@ void RelayReceiver::Parts::on_completion(Instant now, const Completion& complete
 void RelayReceiver::Parts::work(Instant now) {
     if (!std::exchange(is_started, true)) {
         parent.start(now);
+        source_at = now;
         pulse_at = now + limits.pulse;
     }
     if (!is_over()) {
@@ -275,7 +291,8 @@ void RelayReceiver::Parts::work(Instant now) {
     }
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
-        children.tell_all(wire::PacketType::pulse, wire::write(wire::Pulse{}), control);
+        tell_pulse(now);
+        children.expire(now, config.stall_timeout / 2, intake.operations());
     }
     connect(now);
     if (wants_blocks() && parent.is_connected()) {
@@ -290,11 +307,27 @@ void RelayReceiver::Parts::work(Instant now) {
     }
 }
 
+/// With the age of the last sign from the source: members that are cut off from it find that
+/// out together, not one after another.
+void RelayReceiver::Parts::tell_pulse(Instant now) {
+    const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - source_at);
+    wire::Pulse pulse;
+    pulse.queue_us = static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(age.count(), 0, std::numeric_limits<std::uint32_t>::max()));
+    children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
+}
+
 void RelayReceiver::Parts::connect(Instant now) {
     if (released) {
         return;
     }
     parent.poll(now, blocks_held(), control);
+    if (const auto left = parent.take_left()) {
+        order(OperationKind::hang_up, *left);
+    }
+    if (const auto next = parent.take_connect()) {
+        order(OperationKind::connect, *next);
+    }
     if (parent.take_connected()) {
         told.clear();
         told_at = kLongAgo;
@@ -305,12 +338,13 @@ void RelayReceiver::Parts::connect(Instant now) {
             request_again();
         }
     }
-    if (const auto left = parent.take_left()) {
-        Operation hang_up;
-        hang_up.kind = OperationKind::hang_up;
-        hang_up.peer = *left;
-        intake.operations().push_back(hang_up);
-    }
+}
+
+void RelayReceiver::Parts::order(OperationKind kind, Rank peer) {
+    Operation operation;
+    operation.kind = kind;
+    operation.peer = peer;
+    intake.operations().push_back(operation);
 }
 
 /// The chunks from the first missing one on; in order, so nearly always these are missing.
@@ -399,10 +433,10 @@ std::uint32_t RelayReceiver::Parts::blocks_held() const {
 
 /// When this member has heard no ancestor for too long.
 std::optional<Instant> RelayReceiver::Parts::unheard_at() const {
-    const Duration patience = !parent.was_ever_heard()          ? config.ready_timeout
+    const Duration patience = !was_source_heard                 ? config.ready_timeout
                               : outcome.phase == Phase::holding ? limits.unheard_end
                                                                 : config.stall_timeout;
-    return is_over() ? std::nullopt : std::optional{parent.heard_at() + patience + Duration{1}};
+    return is_over() ? std::nullopt : std::optional{source_at + patience + Duration{1}};
 }
 
 void RelayReceiver::Parts::watch(Instant now) {
@@ -413,7 +447,7 @@ void RelayReceiver::Parts::watch(Instant now) {
         }
         return fail(now,
                     {Blame::node,
-                     parent.was_ever_heard()
+                     was_source_heard
                          ? "the source and every node between it and this node fell silent"
                          : "no connection to the source or to a node between it and this node: "
                            "the data ports (DataPortRange, TCP) are closed, or the network of "

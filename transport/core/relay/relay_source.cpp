@@ -2,6 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/core/base/limits.h"
+#include "transport/core/base/rank_set.h"
 #include "transport/core/base/repeater.h"
 #include "transport/core/base/timeouts.h"
 #include "transport/core/feedback/broadcast_result.h"
@@ -64,6 +65,8 @@ struct RelaySource::Parts {
     std::uint64_t next_ticket = 1;
     bool is_started = false;
     bool is_finishing = false;
+    RankSet seen;  ///< Members that were children at some time.
+    std::uint32_t blocks_held_most = 0;
     std::uint32_t blocks_held_below = 0;  ///< As the children reported it last.
     Instant moved_at{};                   ///< When the group made progress.
     std::optional<Instant> pulse_at;
@@ -79,10 +82,11 @@ RelaySource::Parts::Parts(const CoreConfig& given,
       limits{scaled(limits_, config)},
       shape{shape_},
       tree{.members = config.members, .source = config.source, .degree = degree},
-      control{Limits{}.outbox_max},
+      control{control_max(config)},
       stock{config, shape},
       children{config, limits, stock, stock.pool()},
-      result{config} {
+      result{config},
+      seen{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
                   shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
                   config.resident_blocks >= 2 && degree >= 1,
@@ -95,6 +99,7 @@ RelaySource::Parts::Parts(const CoreConfig& given,
 void RelaySource::Parts::on_datagram(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
+    children.on_heard(now, from);
     switch (datagram.header.type) {
         case PacketType::data: {
             Operation drop;
@@ -132,12 +137,14 @@ void RelaySource::Parts::on_datagram(Instant now, const Datagram& datagram) {
 }
 
 void RelaySource::Parts::on_ready(Instant now, Rank child) {
-    children.on_ready(child);
+    children.on_ready(now, child);
     if (released) {
         control.push_peer(wire::PacketType::release, child, wire::write(*released));
         return;
     }
-    moved_at = now;
+    if (seen.add(child)) {  // One that only comes again makes no progress.
+        moved_at = now;
+    }
     if (outcome.phase == Phase::wiring) {
         outcome.phase = Phase::moving;
     }
@@ -149,9 +156,12 @@ void RelaySource::Parts::on_ready(Instant now, Rank child) {
 }
 
 void RelaySource::Parts::on_request(Instant now, Rank child, const wire::Request& request) {
-    moved_at = now;
+    const std::uint32_t before = children.requested_below();
     if (!released) {
         children.on_request(child, request, control);
+    }
+    if (children.requested_below() > before) {
+        moved_at = now;
     }
 }
 
@@ -165,7 +175,9 @@ void RelaySource::Parts::on_child_done(Instant now, const wire::Done& done) {
 
 void RelaySource::Parts::on_pulse(Instant now, Rank child, const wire::Pulse& pulse) {
     children.on_pulse(child, pulse.packets);
-    if (std::exchange(blocks_held_below, children.blocks_held()) != children.blocks_held()) {
+    blocks_held_below = children.blocks_held();
+    if (blocks_held_below > blocks_held_most) {
+        blocks_held_most = blocks_held_below;
         moved_at = now;
     }
 }
@@ -211,13 +223,16 @@ void RelaySource::Parts::work(Instant now) {
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
         children.tell_all(wire::PacketType::pulse, wire::write(wire::Pulse{}), control);
+        children.expire(now, config.stall_timeout / 2, operations);
     }
     if (!is_over()) {
         watch(now);
         order_finish();
         decide(now);
     }
-    if (stays_until && (now >= *stays_until || children.is_empty())) {
+    // (Without a child yet no member has confirmed the end.)
+    const bool all_confirmed = seen.count() > 0 && children.is_empty();
+    if (stays_until && (now >= *stays_until || all_confirmed)) {
         stays_until.reset();
         pulse_at.reset();
     }
@@ -257,6 +272,7 @@ void RelaySource::Parts::watch(Instant now) {
             fail(tree.at(place), {Blame::node, why});
         }
     }
+    moved_at = now;
 }
 
 std::uint32_t RelaySource::Parts::read_below() const {
@@ -295,7 +311,7 @@ void RelaySource::Parts::decide(Instant now) {
     released = release_of(result, config);
     children.stop();
     children.tell_all(wire::PacketType::release, wire::write(*released), control);
-    stays_until = now + limits.end_patience;
+    stays_until = now + 2 * limits.end_patience;
 }
 
 void RelaySource::Parts::take(Instant now, OperationBatch& batch) {
