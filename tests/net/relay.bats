@@ -100,7 +100,7 @@ CODE
   received
 }
 
-@test "every host that is not of the relay is told so" {
+@test "a host that is not of the relay says so" {
   source_file 1000
   local node
   for node in n1 n2 n3 n4; do engine $node --dest=/tmp/received.copy --transport=tcp; done

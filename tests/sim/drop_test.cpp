@@ -120,7 +120,7 @@ TEST_CASE("a full disk is dropped at once", "[scenario]") {
           std::string::npos);
 }
 
-TEST_CASE("a member whose disk hangs is dropped and told", "[scenario]") {
+TEST_CASE("a member whose disk hangs is dropped and learns it", "[scenario]") {
     Plan plan = plan_of(6, 8 * kMiB);
     plan.member[2].is_disk_stuck = true;
     const Ran ran{plan};

@@ -64,7 +64,7 @@ void RelayChildren::on_request(Rank child, const wire::Request& request, Control
         Child& asking = found->second;
         asking.wanted[run.block] = run.first;
         if (asking.current == run.block) {
-            asking.is_described = false;  // It may have forgotten what it was told.
+            asking.is_described = false;  // It may have forgotten the descriptor.
         }
         requested_below_ = std::max(requested_below_, run.block.value() + 1);
     }

@@ -36,7 +36,7 @@ class RelayParent {
     void poll(Instant now, std::uint32_t blocks_held, ControlQueue& out);
     /// The parent to which a connection is to be begun, before READY goes there.
     [[nodiscard]] std::optional<Rank> take_connect();
-    /// True once after each READY: the new parent must be told what this member needs.
+    /// True once after each READY: the new parent does not know what this member needs.
     [[nodiscard]] bool take_connected();
     /// A parent that was left: its connection is to be closed.
     [[nodiscard]] std::optional<Rank> take_left();

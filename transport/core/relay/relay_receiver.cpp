@@ -44,7 +44,7 @@ struct RelayReceiver::Parts {
     void watch_disk(Instant now);
     void request_blocks();
     void request_again();
-    void tell_done(Instant now);
+    void report_done(Instant now);
     void order_finish();
     void fail(Instant now, Error why);
     void end(Phase phase);
@@ -74,9 +74,9 @@ struct RelayReceiver::Parts {
     Reassembly intake;
     RelayParent parent;
     RelayChildren children;
-    RankSet done;  ///< Members known to hold the object.
-    RankSet told;  ///< What the present parent was told of `done`.
-    Instant told_at = kLongAgo;
+    RankSet done;      ///< Members known to hold the object.
+    RankSet reported;  ///< The part of `done` that the present parent has received.
+    Instant reported_at = kLongAgo;
     DiskWatch disk_watch;
     Instant source_at{};  ///< The last sign of life from the source, as parents pass it on.
     bool was_source_heard = false;
@@ -104,7 +104,7 @@ RelayReceiver::Parts::Parts(const CoreConfig& given,
       parent{config, limits, tree},
       children{config, limits, intake, intake.residence()},
       done{config.members},
-      told{config.members} {
+      reported{config.members} {
     invariant(config.own != config.source && config.own.value() < config.members &&
                   config.source.value() < config.members && config.resident_blocks >= 2 &&
                   degree >= 1,
@@ -299,7 +299,7 @@ void RelayReceiver::Parts::work(Instant now) {
         request_blocks();
     }
     order_finish();
-    tell_done(now);
+    report_done(now);
     if (stays_until && (now >= *stays_until || (released && children.is_empty()))) {
         stays_until.reset();
         pulse_at.reset();
@@ -329,8 +329,8 @@ void RelayReceiver::Parts::connect(Instant now) {
         order(OperationKind::connect, *next);
     }
     if (parent.take_connected()) {
-        told.clear();
-        told_at = kLongAgo;
+        reported.clear();
+        reported_at = kLongAgo;
         if (leave) {
             control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(*leave));
         }
@@ -408,17 +408,17 @@ void RelayReceiver::Parts::order_finish() {
 
 /// At once if all members below hold it; otherwise after a while, together with others.
 std::optional<Instant> RelayReceiver::Parts::done_at() const {
-    if (is_over() || !parent.is_heard() || done.count() == told.count()) {
+    if (is_over() || !parent.is_heard() || done.count() == reported.count()) {
         return std::nullopt;
     }
-    return done.count() >= subtree ? kLongAgo : told_at + limits.done_gather;
+    return done.count() >= subtree ? kLongAgo : reported_at + limits.done_gather;
 }
 
-void RelayReceiver::Parts::tell_done(Instant now) {
+void RelayReceiver::Parts::report_done(Instant now) {
     while (done_at() && now >= *done_at()) {
-        const wire::Done body{.ranks = done.runs(wire::kMaxRankRuns, told)};
-        told.add(body.ranks);
-        told_at = now;
+        const wire::Done body{.ranks = done.runs(wire::kMaxRankRuns, reported)};
+        reported.add(body.ranks);
+        reported_at = now;
         control.push_peer(wire::PacketType::done, parent.rank(), wire::write(body));
     }
 }

@@ -10,7 +10,7 @@ namespace stage::core {
 namespace {
 
 /// Answers after a gap that state the whole packet number.
-constexpr std::uint8_t kNumberTold = 3;
+constexpr std::uint8_t kNumberStated = 3;
 
 }  // namespace
 
@@ -304,18 +304,18 @@ void RepairServer::send_number(const Job& job,
     }
     NumberSent& sent = sent_to(job.to.peer);
     if (numbers.last() < limits_.number_gap_max) {
-        sent.told = kNumberTold;  // It expands any number so far.
+        sent.stated = kNumberStated;  // It expands any number so far.
     } else if (sent.number + limits_.number_gap_max <= numbers.last()) {
-        sent.told = 0;
+        sent.stated = 0;
     }
-    if (sent.told >= kNumberTold) {
+    if (sent.stated >= kNumberStated) {
         return;
     }
     auto body = holdings_.describe(job.block, 1);
     if (body.empty()) {
         return;
     }
-    ++sent.told;
+    ++sent.stated;
     Send send;
     send.type = wire::PacketType::describe;
     send.to = job.to;

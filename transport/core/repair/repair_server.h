@@ -67,7 +67,7 @@ class RepairServer {
         Rank peer;
         /// This member's last packet number that the peer received in full.
         std::uint64_t number = 0;
-        std::uint8_t told = 0;  ///< How often it was told the whole number since a gap.
+        std::uint8_t stated = 0;  ///< How often it got the whole number since a gap.
     };
 
     enum class Enqueued : std::uint8_t { waits, absent, no_room };

@@ -254,7 +254,7 @@ TEST_CASE("a peer that has not heard of us for long gets our whole number first"
     CHECK(world.sent().size() == 2);
 }
 
-TEST_CASE("a peer that was answered before there were many numbers is told none") {
+TEST_CASE("a peer that was answered before there were many numbers gets none") {
     World world;
     world.request(3, {run(0, 0, 1)});
     CHECK(world.sent().size() == 1);
