@@ -10,16 +10,6 @@ teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { heal; test_ends; }
 
-receiving() { lab on "$1" bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
-
-# Submits a staging that takes seconds, and returns in the middle of it.
-begin() {
-  input data 20000000
-  script 'echo SCRIPT; srun /srv/rank.sh'
-  submit -N4 --stage-file=data job.sh
-  wait_for 40 receiving n3
-}
-
 @test "stagecastd is stopped on one node: sbatch, srun, salloc" {
   input data 100000
   lab stop n2 stagecastd

@@ -18,8 +18,6 @@ teardown() {
   test_ends
 }
 
-receiving() { lab on "$1" bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
-
 # hold NODE USER PORTS: a program there binds them in each way that there is. HELD: how many it got.
 hold() {
   rm -f "$CLUSTER_DIR/srv/held"

@@ -61,3 +61,14 @@ heal() {
   done
   true
 }
+
+# receiving NODE: a worker there writes the file data of a job.
+receiving() { lab on "$1" bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
+
+# Submits a staging to four nodes that takes seconds at 40 Mbit/s, and returns in the middle of it.
+begin() {
+  input data 20000000
+  script 'echo SCRIPT; srun /srv/rank.sh'
+  submit -N4 --stage-file=data job.sh
+  wait_for 40 receiving n3
+}
