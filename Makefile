@@ -5,7 +5,7 @@
 #   make deps-build   only those that the programs and a package of them are built with
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
 #   make quick    without root: format, rules, unit tests, 200 simulations; make compdb
-#   make check    every suite, the cheap ones first, at the end "N passed, N failed"; WHAT=
+#   make check    every suite, at the end "N passed, N failed"; WHAT=
 #   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
 #   make check-long   the same, then 10^5 simulations, 200 kills, 2000 model runs, sanitizers
 #   make deb      a Debian package of it, into build/deb/; make rpm, into build/rpm/
@@ -183,7 +183,7 @@ SCALE  := $(BUILD)/sim-scale
 
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: quick compdb bench-selftest check-on check-ci model soak nspawn reproducible
-.PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
+.PHONY: test-programs fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint judges
 .PHONY: install install-doc uninstall deb dsc rpm clean
 .PHONY: deps deps-build
@@ -343,6 +343,7 @@ fuzz-here: $(BUILD)/fuzz/$(TARGET)
 	$< -max_total_time=$(TIME) -timeout=10 -max_len=4096 -print_final_stats=1 \
 	    -artifact_prefix=$(BUILD)/$(TARGET). $(ARGS) \
 	    $(BUILD)/corpus/$(TARGET) $(wildcard tests/fuzz/corpus/$(TARGET))
+test-programs: $(UNIT) $(SIM) $(FUZZERS)
 fuzz-replay: $(FUZZERS)
 	@BUILD=$(abspath $(BUILD)) tests/fuzz/run $(fuzz_names)
 fuzz-seeds: $(FUZZERS)
