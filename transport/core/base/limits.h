@@ -173,7 +173,7 @@ struct FeedbackLimits {
 
 struct EndingLimits {
     std::uint16_t tree_degree = 8;
-    /// First repeat of DONE; doubles
+    /// First repeat of DONE and of LEAVE; doubles
     Duration done_retry = std::chrono::milliseconds{20};
     Duration done_retry_max = std::chrono::milliseconds{250};  ///< up to this.
     std::uint8_t done_tries = 4;  ///< Without an answer, before DONE goes to the next ancestor.
@@ -212,7 +212,7 @@ struct EndingLimits {
     Duration path_patience = std::chrono::milliseconds{400};
     /// Times the number of members: the spread of the READYs.
     Duration ready_jitter = std::chrono::microseconds{15};
-    /// RELEASE and LEAVE are repeated after this; the interval doubles
+    /// RELEASE is repeated after this; the interval doubles
     Duration ending_first = std::chrono::milliseconds{5};
     /// up to this.
     Duration ending_max = std::chrono::milliseconds{250};

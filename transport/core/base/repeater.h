@@ -1,6 +1,5 @@
 // Schedules the repeats of a packet: at once, then at an interval that doubles, at once or
 // after some repeats, up to a bound, for a number of times or until stopped.
-// wanted.
 #pragma once
 
 #include "transport/base/units.h"

@@ -1,10 +1,10 @@
 // Decides which chunks the source retransmits, and to which destination.
 //
-// To the group it sends what most representatives miss, because then no peer could repair it,
-// what several members request from it in a short time, and what a member requests from it
-// during the first pass while a representative misses it, too. To one member it sends what only
-// that member requests. It does not repeat what it sent to the group a moment ago, because that
-// may still be in flight.
+// To the group it sends what half of the representatives, and at least two, miss, because then
+// hardly any peer could repair it; what several members request from it in a short time; and
+// what a member requests from it during the first pass while a representative misses it, too.
+// To one member it sends what only that member requests. It does not repeat what it sent to the
+// group a moment ago, because that may still be in flight.
 #pragma once
 
 #include "transport/core/base/chunk_set.h"
