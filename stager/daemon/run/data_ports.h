@@ -6,7 +6,7 @@
 // Therefore the daemon binds the ports from its start on, and opens its stages' sockets beside
 // its own (transport/udp/sockets.h). Ports that another program already uses are left to it;
 // groups get other ports. The ports of pushes without daemons are left to these
-// (config/engine_ports.h). without daemons are left to these (config/engine_ports.h).
+// (config/engine_ports.h).
 #pragma once
 
 #include "stager/config/config.h"
