@@ -68,6 +68,22 @@ TEST_CASE("a member with a slow link uses all of it, without a configured rate",
     CHECK(ran.times_wire(7) < 1.1 * static_cast<double>(part));
 }
 
+// All buffers held blocks that lacked chunks, and what the link did carry was dropped: 1.39.
+TEST_CASE("a member with a slow link and few buffers in memory uses all of it", "[scenario]") {
+    const std::uint64_t part = GENERATE(2U, 4U);
+    Plan plan = calm_plan(9, 256 * kMiB);
+    plan.link_bytes_per_s = 12'500'000;
+    plan.configured_bytes_per_s = 0;
+    plan.resident_blocks = 24;
+    plan.spill_blocks = 4096;
+    plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / part;
+    const Ran ran{plan};
+    ran.all_released();
+    CAPTURE(part, ran.times_wire(3), ran.times_wire(7));
+    CHECK(ran.times_wire(3) < 1.03);
+    CHECK(ran.times_wire(7) < 1.15 * static_cast<double>(part));
+}
+
 // The rate was halved again and again while nothing came, and rose from there as if the path
 // took no more: 3 s without the network cost half a minute.
 TEST_CASE("a member whose link stands still for a while pulls as fast again afterwards",

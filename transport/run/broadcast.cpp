@@ -76,6 +76,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.held_before = config.held_before;
     core.bytes_held_before = config.bytes_held_before;
     core.resident_blocks = kResidentBlocks;
+    core.spill_blocks = config.spare != nullptr ? kSpillBlocks : 0;
     core.group_buffer_bytes = config.group_buffer_bytes;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;
@@ -91,7 +92,10 @@ class Member {
         : driver_{driver},
           seal_{keys_of(config)},
           config_{core_config(config, seal_.tag_bytes())},
-          blocks_{kResidentBlocks + Session::kLeavingBlocks},
+          // (Blocks that are leaving find room in spare buffers, too.)
+          blocks_{kResidentBlocks + (config.spare != nullptr ? 0 : Session::kLeavingBlocks),
+                  kBlockBytes,
+                  config.spare},
           outbox_{driver_, seal_, blocks_, config_, config.flows} {
         seal_.prepare(config.source);
         // The source hears nothing by multicast that is worth a thread.

@@ -13,6 +13,7 @@
 #include "transport/run/object/object_io.h"
 #include "transport/run/object/sink.h"
 #include "transport/run/object/source.h"
+#include "transport/run/object/spare_buffers.h"
 #include "transport/run/session.h"
 #include "transport/seal/session_seal.h"
 
@@ -68,6 +69,8 @@ struct BroadcastConfig {
     /// How much longer than usual finishing may take, on every member.
     Duration finish_extra{};
     Duration linger = std::chrono::seconds{60};
+    /// A receiver's buffers on disk, at most kSpillBlocks; null: it has none.
+    SpareBuffers* spare = nullptr;
     /// Of the core's random numbers; from getrandom() except in tests.
     std::uint64_t seed = 0;
 };
@@ -85,6 +88,9 @@ struct BroadcastReport {
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
 };
+
+/// Blocks that lack chunks are kept on disk up to 4 GiB.
+inline constexpr std::uint32_t kSpillBlocks = 4096;
 
 /// The chunks of a relay, bytes: of a connection no packet is lost, so that each may be long,
 /// but a member passes a chunk on when it is whole.

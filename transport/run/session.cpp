@@ -219,6 +219,12 @@ void Session::operate(Instant now) {
         for (const core::Operation& operation : operations_.operations) {
             perform(operation);
         }
+        if (parts_.blocks.take_sparing_ended()) {
+            core::Completion ended;
+            ended.kind = core::OperationKind::place;
+            ended.verdict = core::Verdict::failed;
+            done_at_once_.push_back(std::move(ended));
+        }
         if (!done_at_once_.empty()) {
             parts_.core.on_done(now, done_at_once_);
             done_at_once_.clear();

@@ -37,6 +37,8 @@ struct SinkConfig {
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
     /// And which directories that lies in.
     std::function<std::vector<FileIdentity>(std::size_t)> above;
+    /// On the disk of this directory blocks that lack chunks may be kept; empty: nowhere.
+    std::string spill_directory{};
     std::string list_directory;  ///< Where ".stagecast" is; empty: no list of files is written.
     /// Extends the stage's cleanup list (cleanup_entry.h); empty: there is none.
     std::function<Status(const std::vector<std::string>& entries)> extend_cleanup_list;

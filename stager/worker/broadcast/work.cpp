@@ -2,6 +2,7 @@
 
 #include "pmix/business_card.h"
 #include "stager/files/target/refusal.h"
+#include "transport/run/object/spill_file.h"
 #include "transport/tcp/tcp_driver.h"
 #include "transport/udp/sockets.h"
 #include "transport/udp/udp_driver.h"
@@ -109,6 +110,7 @@ Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
 
 Work Work::receiving(SinkConfig sink) {
     Work work;
+    work.spill_directory_ = sink.spill_directory;
     work.sink_ = std::make_unique<FileSink>(std::move(sink));
     return work;
 }
@@ -193,6 +195,10 @@ BroadcastReport Work::run(const BroadcastConfig& given,
     }
     if (files_) {
         return send_broadcast(config, driver, *files_, watcher);
+    }
+    std::optional<SpillFile> spill;
+    if (!spill_directory_.empty()) {
+        config.spare = &spill.emplace(spill_directory_, kSpillBlocks);
     }
     return receive_broadcast(config, driver, *sink_, watcher);
 }

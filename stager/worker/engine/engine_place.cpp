@@ -21,6 +21,7 @@ TargetPlace engine_place(const std::string& destination, const std::string& name
 SinkConfig engine_sink(const EngineOptions& options, Rank own, std::size_t size) {
     SinkConfig config;
     config.page_room = page_room();
+    config.spill_directory = engine_place(options.destination, "").root;
     config.writer = {
         .job = "0", .rank = own.value(), .group_size = static_cast<std::uint32_t>(size)};
     config.order_of = [destination = options.destination, is_durable = options.is_durable](

@@ -292,6 +292,14 @@ std::vector<TargetPlace> Orders::places_outside() const {
     return places;
 }
 
+std::string Orders::spill_directory() const {
+    if (!places_.is_push) {
+        return places_.stage_dir;
+    }
+    const std::vector<TargetPlace> places = places_outside();
+    return places.empty() ? std::string{} : places.front().root;
+}
+
 bool Orders::is_any_resumable() const {
     return std::ranges::any_of(specs_, &StageSpec::is_resumable);
 }

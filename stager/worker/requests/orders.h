@@ -55,6 +55,9 @@ class Orders {
     /// The directory that contains ".stagecast": the stage directory, or the step's below it.
     [[nodiscard]] std::string base() const;
 
+    /// A directory on the disk of a destination, for FileSink; empty if there is none.
+    [[nodiscard]] std::string spill_directory() const;
+
     /// True if a file may continue where an earlier stage was interrupted.
     [[nodiscard]] bool is_any_resumable() const;
 

@@ -145,6 +145,7 @@ SinkConfig Stage::sink_config() const {
     SinkConfig config;
     config.writer = writer();
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
+    config.spill_directory = orders_->spill_directory();
     config.list_directory = orders_->base();
     config.extend_cleanup_list = [this](const std::vector<std::string>& entries) {
         return control_.say_left(entries);

@@ -9,6 +9,7 @@
 #include "tests/sim/host/content.h"
 #include "tests/sim/host/sim_disk.h"
 #include "tests/sim/host/sim_driver.h"
+#include "tests/sim/host/sim_spare.h"
 #include "tests/sim/host/stalls.h"
 #include "tests/sim/host/watched_core.h"
 #include "transport/run/session.h"
@@ -97,6 +98,7 @@ class Host final : private Watcher {
     SimDriver driver_;
     WatchedCore core_;
     seal::SessionSeal seal_;
+    SimSpare spare_;
     BlockStore blocks_;
     Outbox outbox_;
     SimDisk disk_;

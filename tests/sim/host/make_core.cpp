@@ -24,6 +24,7 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.loss_remembered_ppm = plan.loss_remembered_ppm;
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
     config.resident_blocks = plan.resident_blocks;
+    config.spill_blocks = plan.spill_blocks;
     config.group_buffer_bytes = std::uint64_t{plan.socket_buffer_bytes} * 3 / 2;
     config.holds_already = plan.member[rank].holds_already;
     config.held_before = plan.member[rank].held_before;

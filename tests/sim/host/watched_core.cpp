@@ -210,7 +210,7 @@ WatchedCore::Chunks& WatchedCore::make_resident(BlockIndex block) {
         if (free_.empty()) {
             free_.push_back(static_cast<std::uint16_t>(buffers_.size()));
             buffers_.emplace_back();
-            if (buffers_.size() > plan_.resident_blocks) {
+            if (buffers_.size() > plan_.resident_blocks + plan_.spill_blocks) {
                 complain_("more blocks resident than allowed");
             }
         }

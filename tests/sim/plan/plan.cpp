@@ -310,6 +310,10 @@ Plan draw_plan(std::uint64_t seed) {
     plan.manifest_blocks = 1 + static_cast<std::uint32_t>(prng.below(2));
     plan.resident_blocks =
         prng.below(3) == 0 ? 2 + static_cast<std::uint32_t>(prng.below(10)) : 64;
+    if (seed % 6 == 1) {
+        plan.spill_blocks = 1 + static_cast<std::uint32_t>(seed % 17);
+        plan.spare_blocks = seed % 4 == 1 ? plan.spill_blocks / 2 : plan.spill_blocks;
+    }
     plan.descriptors_max = seed % 5 == 0 ? 4 : plan.descriptors_max;
     draw_network(prng, plan);
     const bool may_fail = prng.below(3) == 0;

@@ -97,6 +97,9 @@ struct Plan {
     std::uint32_t hole_percent = 0;
     std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.
     std::uint32_t resident_blocks = 64;
+    /// Spare buffers of each receiver, as its core is told, and as many as there really are.
+    std::uint32_t spill_blocks = 0;
+    std::optional<std::uint32_t> spare_blocks{};
     std::uint32_t descriptors_max = 512;  ///< See core/base/limits.h.
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t configured_bytes_per_s = 125'000'000;

@@ -41,6 +41,9 @@ std::string Plan::describe() const {
         " blocks=" + std::to_string(block_bytes.size()) +
         " bytes=" + std::to_string(object_bytes()) + " chunk=" + std::to_string(chunk_bytes) +
         " resident=" + std::to_string(resident_blocks) +
+        (spill_blocks > 0 ? " spill=" + std::to_string(spill_blocks) + "/" +
+                                std::to_string(spare_blocks.value_or(spill_blocks))
+                          : "") +
         (descriptors_max < 512 ? " few descriptors" : "") +
         " link=" + std::to_string(link_bytes_per_s) +
         " rate=" + std::to_string(configured_bytes_per_s) + (is_acker_paced ? " acker" : "") +

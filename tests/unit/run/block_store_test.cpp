@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 namespace stage {
 namespace {
@@ -92,6 +93,38 @@ TEST_CASE("releasing what is not resident is harmless") {
     BlockStore store{1};
     store.release(kFirst);
     CHECK(store.resident() == 0);
+}
+
+/// Has two buffers.
+struct Spare final : SpareBuffers {
+    std::byte* take() override { return left > 0 ? buffers[--left].get() : nullptr; }
+
+    std::array<std::unique_ptr<std::byte[]>, 2> buffers{
+        std::make_unique<std::byte[]>(kBlockBytes), std::make_unique<std::byte[]>(kBlockBytes)};
+    std::size_t left = 2;
+};
+
+TEST_CASE("beyond the blocks in memory spare buffers are taken, and then memory") {
+    Spare spare;
+    BlockStore store{1, kBlockBytes, &spare};
+    const std::array chunk{std::byte{5}};
+    for (unsigned i = 0; i < 3; ++i) {
+        REQUIRE(store.place(BlockIndex{i}, 10, chunk));
+    }
+    CHECK(spare.left == 0);
+    CHECK(spare.buffers[1][10] == std::byte{5});
+    CHECK_FALSE(store.take_sparing_ended());
+    REQUIRE(store.place(BlockIndex{3}, 10, chunk));
+    CHECK(store.take_sparing_ended());
+    CHECK_FALSE(store.take_sparing_ended());
+    CHECK(store.filled(BlockIndex{3})[10] == std::byte{5});
+
+    SECTION("a spare buffer that is free again is used again") {
+        store.release(BlockIndex{1});
+        REQUIRE(store.place(BlockIndex{4}, 11, chunk));
+        CHECK(spare.buffers[1][11] == std::byte{5});
+        CHECK_FALSE(store.take_sparing_ended());
+    }
 }
 
 }  // namespace

@@ -83,6 +83,12 @@ void ChunkMap::hold_before(BlockIndex block) {
     first_unheld_ = held_.next_absent(first_unheld_, blocks());
 }
 
+std::ptrdiff_t ChunkMap::count_at_disk() const {
+    return std::ranges::count_if(order_, [this](std::uint32_t slot) {
+        return slots_[slot].state != OpenState::filling;
+    });
+}
+
 std::uint32_t ChunkMap::first_absent(std::uint32_t from, std::uint32_t below) const {
     below = std::min(below, blocks());
     while ((from = held_.next_absent(from, below)) < below) {

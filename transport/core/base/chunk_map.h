@@ -66,6 +66,8 @@ class ChunkMap {
     void hold(BlockIndex block);
 
     [[nodiscard]] std::size_t open_count() const { return order_.size(); }
+    /// How many of them are being verified or stored.
+    [[nodiscard]] std::ptrdiff_t count_at_disk() const;
     /// The open blocks by index: at(0) is the lowest. Requires index < open_count().
     [[nodiscard]] OpenBlock& at(std::size_t index) { return slots_[order_[index]]; }
     [[nodiscard]] const OpenBlock& at(std::size_t index) const { return slots_[order_[index]]; }

@@ -20,8 +20,8 @@
 // the block's buffer) or `drop`. Every leased datagram gets exactly one of the two before the
 // next on_datagrams. A *block* is resident from the Completion of its `load`, or from its first
 // `place`, until `release`. Its chunks may be sent only while it is resident. At most
-// CoreConfig::resident_blocks blocks are resident: the core keeps that limit, and the driver
-// checks it.
+// CoreConfig::resident_blocks blocks are resident, and as many more as spill_blocks says of
+// those that lack chunks: the core keeps these limits, and the driver checks them.
 //
 // A core is over when its phase is released or failed and deadline() is empty. Until then it
 // may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
@@ -63,7 +63,9 @@ struct Datagram {
 };
 
 enum class OperationKind : std::uint8_t {
-    place,  ///< Copies the leased payload to `chunk` of `block`'s buffer. The lease ends.
+    /// Copies the leased payload to `chunk` of `block`'s buffer. The lease ends. Completes only,
+    /// with `failed`, if the driver has no spare buffer any more.
+    place,
     drop,   ///< Ends the lease.
     /// Reads `block` into its buffer: the source from the file, with its descriptor; a holder
     /// back from disk. Completes.
@@ -260,6 +262,8 @@ struct CoreConfig {
     /// Loss in an earlier broadcast, packets in a million.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint32_t resident_blocks = 64;
+    /// Spare buffers, on disk, for blocks that lack chunks when `resident_blocks` are in use.
+    std::uint32_t spill_blocks = 0;
     /// Size of the socket buffer that receives the group's packets, as the kernel counts; 0:
     /// not known.
     std::uint64_t group_buffer_bytes = 0;

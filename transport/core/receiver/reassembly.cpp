@@ -10,20 +10,24 @@ namespace {
 
 /// Of the resident blocks: what one turn of a loop brings at most.
 constexpr std::uint32_t kRoomPart = 8;
+/// While more blocks are at the disk it is late, and what spills would make it later.
+constexpr std::ptrdiff_t kSpillingAtDisk = 4;
 
 }  // namespace
 
 Reassembly::Reassembly(const CoreConfig& config, const Limits& limits)
     : config_{config},
+      open_max_{config.resident_blocks + config.spill_blocks},
       bad_digests_max_{limits.repair.bad_digests_max},
-      descriptors_max_{std::max(limits.descriptors_max, 2 * config.resident_blocks)},
+      descriptors_max_{std::max(limits.descriptors_max, 2 * config.resident_blocks) +
+                       config.spill_blocks},
       cut_{config.chunk_bytes},
-      residence_{config.resident_blocks} {
+      residence_{config.resident_blocks, config.spill_blocks} {
 }
 
 void Reassembly::begin(const ObjectShape& shape) {
     invariant(!has_begun(), "an object's shape is set once");
-    map_.emplace(shape.blocks, cut_.chunks_max(), config_.resident_blocks);
+    map_.emplace(shape.blocks, cut_.chunks_max(), std::min(open_max_, shape.blocks));
     descriptors_.emplace(shape.blocks, descriptors_max_);
 }
 
@@ -50,6 +54,12 @@ void Reassembly::drop(const Datagram& datagram) {
     operation.kind = OperationKind::drop;
     operation.ticket = datagram.lease;
     operations_.push_back(operation);
+}
+
+void Reassembly::end_sparing() {
+    residence_.end_sparing();
+    open_max_ = std::max(config_.resident_blocks,
+                         has_begun() ? static_cast<std::uint32_t>(map_->open_count()) : 0U);
 }
 
 OpenBlock* Reassembly::on_data(const Datagram& datagram) {
@@ -100,12 +110,18 @@ bool Reassembly::fits(const Datagram& datagram) const {
     return bytes <= cut_.chunk_bytes() && chunk * cut_.chunk_bytes() + bytes <= kBlockBytes;
 }
 
-/// Opens a block that is neither open nor held. Null if there is no room, or it is too far
-/// ahead.
-OpenBlock* Reassembly::open(BlockIndex block) {
+/// False if there is no room for another block, or it is too far ahead.
+bool Reassembly::may_open(BlockIndex block) const {
     if (block.value() >= descriptors_->horizon() || residence_.contains(block) ||
-        map_->open_count() >= config_.resident_blocks ||
-        !residence_.admit(block, operations_)) {
+        map_->open_count() >= open_max_) {
+        return false;
+    }
+    return residence_.room() > 0 || map_->count_at_disk() <= kSpillingAtDisk;
+}
+
+/// Opens a block that is neither open nor held. Null if it may not be.
+OpenBlock* Reassembly::open(BlockIndex block) {
+    if (!may_open(block) || !residence_.admit(block, operations_)) {
         return nullptr;
     }
     OpenBlock* open = map_->open(block);
@@ -229,6 +245,7 @@ Status Reassembly::on_stored(const Completion& done) {
     map_->hold(done.block);
     descriptors_->advance(map_->first_unheld());
     residence_.settle(done.block);
+    residence_.trim(operations_);
     closed_.push_back(done.block);
     bad_digests_.erase(done.block);
     return {};
@@ -239,6 +256,7 @@ void Reassembly::on_loaded(const Completion& done) {
                   [this](const auto& each) { return !residence_.contains(each.first); });
     if (done.verdict == Verdict::good) {
         residence_.settle(done.block);
+        residence_.trim(operations_);
         if (!descriptors_->knows(done.block)) {
             loaded_[done.block] = done.descriptor;
         }
@@ -308,12 +326,7 @@ bool Reassembly::is_crowded() const {
     if (residence_.room() >= std::max(config_.resident_blocks / kRoomPart, 1U)) {
         return false;
     }
-    for (std::size_t i = 0; i < map_->open_count(); ++i) {
-        if (map_->at(i).state != OpenState::filling) {
-            return true;
-        }
-    }
-    return false;
+    return map_->count_at_disk() > (residence_.has_spare() ? kSpillingAtDisk : 0);
 }
 
 std::vector<BlockIndex> Reassembly::take_closed() {

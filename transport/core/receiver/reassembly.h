@@ -2,9 +2,10 @@
 //
 // A chunk is placed into its block's buffer once, or dropped. A complete block is verified,
 // then stored, then held, and stays in memory while there is room, for peers. A block with a
-// wrong digest starts again. A block for which there was no room is opened later. The
-// descriptor of a block that was held long ago is forgotten; reading the block back provides it
-// again.
+// wrong digest starts again. A block for which there was no room is opened later: where the
+// stream is faster than this member's link, all buffers soon hold blocks that lack chunks, and
+// spare buffers take the others, unless the disk is what is late. The descriptor of a block that
+// was held long ago is forgotten; reading the block back provides it again.
 #pragma once
 
 #include "transport/base/result.h"
@@ -41,6 +42,8 @@ class Reassembly final : public Holdings {
     [[nodiscard]] OpenBlock* on_data(const Datagram& datagram);
     /// Queues `drop`.
     void drop(const Datagram& datagram);
+    /// A `place` had no spare buffer: from now on only the blocks that are open have one.
+    void end_sparing();
     void on_describe(const wire::Describe& body);
     /// A verify or store completed. An error means that this member cannot go on.
     [[nodiscard]] Status on_done(const Completion& done);
@@ -93,6 +96,7 @@ class Reassembly final : public Holdings {
   private:
     [[nodiscard]] OpenBlock* accept(const Datagram& datagram);
     [[nodiscard]] bool fits(const Datagram& datagram) const;
+    [[nodiscard]] bool may_open(BlockIndex block) const;
     [[nodiscard]] OpenBlock* open(BlockIndex block);
     [[nodiscard]] const wire::Descriptor* descriptor_of(BlockIndex block) const;
     void on_learnt(BlockIndex block);
@@ -105,6 +109,7 @@ class Reassembly final : public Holdings {
     [[nodiscard]] Status on_stored(const Completion& done);
 
     CoreConfig config_;
+    std::uint32_t open_max_;  ///< Blocks open at a time.
     std::uint32_t bad_digests_max_;
     std::uint32_t descriptors_max_;
     Cut cut_;

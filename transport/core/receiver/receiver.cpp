@@ -416,6 +416,9 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
 // ---- completed operations
 
 void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
+    if (completed.kind == OperationKind::place) {
+        return intake.end_sparing();
+    }
     disk_watch.on_completed(now);
     if (is_over()) {
         return;

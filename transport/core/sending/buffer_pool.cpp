@@ -39,13 +39,18 @@ bool BufferPool::admit(BlockIndex block, OperationQueue& operations) {
     if (!has_room()) {
         return false;
     }
-    if (entries_.size() >= blocks_max_) {
+    evict_until(blocks_max_ - 1U, operations);
+    entries_[block].touched = ++touches_;
+    return true;
+}
+
+/// Until so many are left, as far as blocks may go.
+void BufferPool::evict_until(std::size_t blocks, OperationQueue& operations) {
+    while (entries_.size() > blocks && !evictable_.empty()) {
         const BlockIndex oldest = evictable_.begin()->second;
         operations.push_back(release_of(oldest));
         forget(entries_.find(oldest));
     }
-    entries_[block].touched = ++touches_;
-    return true;
 }
 
 void BufferPool::settle(BlockIndex block) {

@@ -7,15 +7,17 @@
 
 namespace stage {
 
-BlockStore::BlockStore(std::uint32_t blocks, std::size_t block_bytes)
-    : blocks_max_{blocks}, block_bytes_{block_bytes} {
+BlockStore::BlockStore(std::uint32_t blocks, std::size_t block_bytes, SpareBuffers* spare)
+    : blocks_max_{blocks}, block_bytes_{block_bytes}, spare_{spare} {
+    invariant(spare == nullptr || block_bytes <= kBlockBytes,
+              "spare buffers have a block's size");
     slots_.reserve(blocks);
 }
 
 MutableBytes BlockStore::acquire(BlockIndex block) {
     Slot& taken = slot(block);
     taken.is_shared = true;
-    return {taken.buffer.get(), block_bytes_};
+    return {taken.buffer, block_bytes_};
 }
 
 /// Its slot, or null. Most packets are of the same block as the one before.
@@ -33,21 +35,36 @@ BlockStore::Slot& BlockStore::slot(BlockIndex block) {
     if (Slot* const found = find(block); found != nullptr) {
         return *found;
     }
-    invariant(slots_.size() < blocks_max_, "a core keeps to its resident blocks");
-    Buffer buffer;
-    if (free_.empty()) {
-        buffer = std::make_unique_for_overwrite<std::byte[]>(block_bytes_);
-    } else {
-        buffer = std::move(free_.back());
-        free_.pop_back();
+    return slots_.emplace(block.value(), empty_slot()).first->second;
+}
+
+BlockStore::Slot BlockStore::empty_slot() {
+    const auto take = [](std::vector<std::byte*>& buffers) {
+        std::byte* const buffer = buffers.back();
+        buffers.pop_back();
+        return buffer;
+    };
+    if (!free_.empty()) {
+        return {.buffer = take(free_)};
     }
-    return slots_.emplace(block.value(), Slot{.buffer = std::move(buffer)}).first->second;
+    if (memory_.size() >= blocks_max_) {
+        invariant(spare_ != nullptr, "a core keeps to its resident blocks");
+        if (!free_spare_.empty()) {
+            return {.buffer = take(free_spare_), .is_spare = true};
+        }
+        if (std::byte* const spare = spare_->take(); spare != nullptr) {
+            return {.buffer = spare, .is_spare = true};
+        }
+        sparing_ended_ = true;
+    }
+    memory_.push_back(std::make_unique_for_overwrite<std::byte[]>(block_bytes_));
+    return {.buffer = memory_.back().get()};
 }
 
 Bytes BlockStore::filled(BlockIndex block) const {
     const auto found = slots_.find(block.value());
     invariant(found != slots_.end(), "only resident blocks are sent");
-    return {found->second.buffer.get(), found->second.extent};
+    return {found->second.buffer, found->second.extent};
 }
 
 std::uint32_t BlockStore::extent(BlockIndex block) const {
@@ -67,7 +84,7 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
         return false;
     }
     Slot& target = slot(block);
-    std::byte* const there = target.buffer.get() + offset;
+    std::byte* const there = target.buffer + offset;
     if (there != chunk.data()) {
         std::memcpy(there, chunk.data(), chunk.size());
     }
@@ -81,7 +98,7 @@ MutableBytes BlockStore::opening_room(BlockIndex block, std::size_t offset, std:
     const bool can = found != nullptr && !found->is_shared && bytes > 0 &&
                      offset + bytes <= block_bytes_ &&
                      !found->taken.test(offset / wire::kMinChunkBytes);
-    return can ? MutableBytes{found->buffer.get() + offset, bytes} : MutableBytes{};
+    return can ? MutableBytes{found->buffer + offset, bytes} : MutableBytes{};
 }
 
 void BlockStore::keep_opened(BlockIndex block, std::size_t offset) {
@@ -98,7 +115,7 @@ void BlockStore::release(BlockIndex block) {
     const auto found = slots_.find(block.value());
     if (found != slots_.end()) {
         last_ = nullptr;
-        free_.push_back(std::move(found->second.buffer));
+        (found->second.is_spare ? free_spare_ : free_).push_back(found->second.buffer);
         slots_.erase(found);
     }
 }

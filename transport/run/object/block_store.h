@@ -1,8 +1,9 @@
 // Holds the bytes of resident blocks.
 //
 // It has a fixed number of buffers of a block's size, taken and returned by block index. Memory
-// is touched only when a block is. The core decides which blocks are resident; one buffer more
-// than allowed is a bug of stagecast.
+// is touched only when a block is. Beyond them it takes buffers from a spare store, if there is
+// one. The core decides which blocks are resident; one buffer more than allowed is a bug of
+// stagecast.
 //
 // A payload may be decrypted directly to its place, before the core has seen its header and
 // before it is known not to be forged. That is allowed only where no byte counts yet: in a
@@ -11,20 +12,25 @@
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/run/object/spare_buffers.h"
 #include "transport/wire/packet.h"
 
 #include <bitset>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace stage {
 
 class BlockStore {
   public:
-    /// At most `blocks` are resident at a time, `block_bytes` each.
-    explicit BlockStore(std::uint32_t blocks, std::size_t block_bytes = kBlockBytes);
+    /// At most `blocks` are resident in memory at a time, `block_bytes` each, and as many more
+    /// as `spare` has; null: it has none. `spare` must outlive this.
+    explicit BlockStore(std::uint32_t blocks,
+                        std::size_t block_bytes = kBlockBytes,
+                        SpareBuffers* spare = nullptr);
 
     /// The block's buffer. If it was not resident it becomes so, with arbitrary bytes for the
     /// caller to fill. No packet is opened there any more.
@@ -53,11 +59,13 @@ class BlockStore {
     void release(BlockIndex block);
 
     [[nodiscard]] std::size_t resident() const { return slots_.size(); }
+    /// True once after the spare store had no buffer. The blocks that needed one got memory.
+    [[nodiscard]] bool take_sparing_ended() { return std::exchange(sparing_ended_, false); }
 
   private:
-    using Buffer = std::unique_ptr<std::byte[]>;
     struct Slot {
-        Buffer buffer;
+        std::byte* buffer = nullptr;
+        bool is_spare = false;
         std::uint32_t extent = 0;
         bool is_shared = false;  ///< A caller was given the buffer.
         /// Chunks that are taken, in steps of the smallest chunk, so that no two chunks begin
@@ -68,9 +76,15 @@ class BlockStore {
     [[nodiscard]] Slot* find(BlockIndex block);
     [[nodiscard]] Slot& slot(BlockIndex block);
 
+    [[nodiscard]] Slot empty_slot();
+
     std::uint32_t blocks_max_;
     std::size_t block_bytes_;
-    std::vector<Buffer> free_;
+    SpareBuffers* spare_;
+    bool sparing_ended_ = false;
+    std::vector<std::unique_ptr<std::byte[]>> memory_;
+    std::vector<std::byte*> free_;
+    std::vector<std::byte*> free_spare_;
     std::unordered_map<std::uint32_t, Slot> slots_;
     Slot* last_ = nullptr;  ///< The slot found last, and its block.
     BlockIndex last_block_;

@@ -50,6 +50,27 @@ struct Fixture {
     Reassembly intake{config_of(1, 4), {}};
 };
 
+/// Two buffers in memory and three spare ones.
+struct Spilling {
+    static CoreConfig config() {
+        CoreConfig config = config_of(1, 4);
+        config.resident_blocks = 2;
+        config.spill_blocks = 3;
+        return config;
+    }
+    Spilling() { intake.begin({.blocks = 20, .object_bytes = 50'000}); }
+    /// How many of blocks 0 .. 9 took a first chunk.
+    int opened() {
+        int opened = 0;
+        for (unsigned i = 0; i < 10; ++i) {
+            opened += intake.on_data(chunk_of(i, 0, 1000)) != nullptr ? 1 : 0;
+        }
+        return opened;
+    }
+
+    Reassembly intake{config(), {}};
+};
+
 using Kinds = std::vector<OperationKind>;
 constexpr auto kPlace = OperationKind::place;
 constexpr auto kDrop = OperationKind::drop;
@@ -219,4 +240,36 @@ TEST_CASE("the disk is waited for when the first block that isn't held is with i
     CHECK_FALSE(fixture.intake.is_first_at_disk());
     fixture.fill(0);
     CHECK(fixture.intake.is_first_at_disk());
+}
+
+TEST_CASE("blocks that lack chunks get spare buffers") {
+    Spilling one;
+    CHECK(one.opened() == 5);
+    CHECK(one.opened() == 0);
+
+    SECTION("and none once the driver has none left") {
+        one.intake.end_sparing();
+        CHECK(one.intake.on_data(chunk_of(4, 1, 1000)) != nullptr);
+        CHECK(one.opened() == 0);
+    }
+}
+
+TEST_CASE("no block gets a spare buffer if there were none from the start") {
+    Spilling one;
+    one.intake.end_sparing();
+    CHECK(one.opened() == 2);
+}
+
+TEST_CASE("while the disk is late no block gets a spare buffer") {
+    CoreConfig config = Spilling::config();
+    config.resident_blocks = 5;
+    Reassembly intake{config, {}};
+    intake.begin({.blocks = 20, .object_bytes = 10'000});
+    for (unsigned i = 0; i < 10; ++i) {
+        intake.on_describe({.first = block(i), .descriptors = {raw_block(500)}});
+    }
+    for (unsigned i = 0; i < 5; ++i) {
+        CHECK(intake.on_data(chunk_of(i, 0, 500)) != nullptr);
+    }
+    CHECK(intake.on_data(chunk_of(5, 0, 500)) == nullptr);
 }

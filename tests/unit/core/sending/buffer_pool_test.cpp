@@ -90,3 +90,25 @@ TEST_CASE("as many blocks as the protocol allows give way one after the other") 
     }
     CHECK(residence.room() == kBlocks);
 }
+
+TEST_CASE("spare buffers are for blocks in use") {
+    BufferPool residence{2, 3};
+    OperationQueue operations;
+    for (unsigned i = 0; i < 5; ++i) {
+        REQUIRE(residence.admit(block(i), operations));
+    }
+    CHECK_FALSE(residence.admit(block(5), operations));
+    CHECK(residence.room() == 0);
+    residence.settle(block(3));
+    residence.trim(operations);
+    REQUIRE(operations.size() == 1);
+    CHECK(operations.pop_front().block == block(3));
+    CHECK_FALSE(residence.contains(block(3)));
+    residence.end_sparing();
+    CHECK_FALSE(residence.admit(block(5), operations));
+    for (unsigned i = 0; i < 3; ++i) {
+        residence.release(block(i), operations);
+    }
+    CHECK(residence.room() == 1);
+    CHECK(residence.admit(block(5), operations));
+}
