@@ -74,6 +74,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     out.u8(card.version_min).u8(card.version_max);
     out.text(card.node).text(card.key_credential).blob(card.offer);
     out.u32(card.mtu).u8(card.rails).u8(card.relay_degree);
+    out.u16(card.relay_port);
     return out.take();
 }
 
@@ -111,6 +112,7 @@ Result<Card> decode_card(Bytes bytes) {
     card.mtu = in.u32();
     card.rails = in.u8();
     card.relay_degree = in.u8();
+    card.relay_port = in.u16();
     if (!in.ok() || !address) {
         return bad_card("it is cut short");
     }

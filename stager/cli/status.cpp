@@ -78,6 +78,9 @@ std::string explain_one(const json& stage) {
     }
     text += "  transport: " + stage.value("transport", "-") + ": " +
             stage.value("transport_why", "") + '\n';
+    if (const std::string not_by = stage.value("transport_why_not", ""); !not_by.empty()) {
+        text += "  and not " + not_by + '\n';
+    }
     const json seconds = stage.value("seconds", json::object());
     for (const char* name : {"announce", "start", "wire_up", "transfer", "verify", "total"}) {
         text += std::string{"  "} + name + ": " + seconds_in(seconds, name) + '\n';
@@ -101,7 +104,9 @@ std::string explain_one(const json& stage) {
     for (const json& node : stage.value("unheard_group", json::array())) {
         text += "  not reached by multicast: " +
                 (node.is_string() ? node.get<std::string>() : "?") +
-                "; it fetched the files from the others, which takes longer\n";
+                (stage.value("relayed", false)
+                     ? "; so all nodes passed the files on by TCP\n"
+                     : "; it fetched the files from the others, which takes longer\n");
     }
     return text;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stager/config/policies.h"
+#include "stager/config/transport_choice.h"
 #include "transport/base/log.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
@@ -24,8 +25,6 @@ namespace stage {
 /// How packets are protected. The default is `encrypt`, because any local user can join a
 /// multicast group.
 enum class Protection : unsigned char { none = 0, auth = 1, encrypt = 2 };
-/// automatic: udp if Interface= names an interface, otherwise tcp.
-enum class Transport : unsigned char { automatic = 0, udp = 1, tcp = 2 };
 enum class Compress : unsigned char { automatic = 0, no = 1 };
 /// What announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };

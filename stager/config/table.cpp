@@ -205,7 +205,7 @@ constexpr std::array kKeys{
     ConfigKey{"DataPortRange",
               PortsKey{&Config::data_port_range},
               "6830-6893",
-              "UDP ports of the broadcast; firewalls must allow them."},
+              "UDP and TCP ports of the broadcast; firewalls must allow them."},
     ConfigKey{"Protection",
               ChoiceKey{&Config::protection, {"none", "auth", "encrypt", ""}},
               "encrypt",
@@ -217,13 +217,15 @@ constexpr std::array kKeys{
               "auto",
               "With auto the source compresses blocks (zstd) while that makes staging faster: "
               "if the link is slower than a core compresses, and the data are compressible."},
-    ConfigKey{"Transport",
-              ChoiceKey{&Config::transport, {"auto", "udp", "tcp", ""}},
-              "auto",
-              "Transport of the broadcast: udp (multicast, by Interface=), or tcp, where the "
-              "network carries no multicast: each node passes on to the next what it "
-              "receives. With auto it is udp if Interface= is set, and tcp if it is not. The "
-              "first node's configuration counts."},
+    ConfigKey{
+        "Transport",
+        ChoiceKey{&Config::transport, {"auto", "udp", "tcp", ""}},
+        "auto",
+        "Transport of the broadcast: udp (multicast, by Interface=), or tcp, where each node "
+        "passes on to the next what it receives. With auto it is multicast if Interface= is "
+        "set and multicast reaches every node of the staging, otherwise tcp. With udp a "
+        "staging fails if multicast does not reach a node. The first node's configuration "
+        "counts."},
     ConfigKey{"TreeWidth",
               CountKey{&Config::tree_width, 1, 256},
               "16",

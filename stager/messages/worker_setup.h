@@ -35,10 +35,12 @@ inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
 inline constexpr int kWorkerGroupFd = 4;
 inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
 /// From here on: the other flows, as the group's; then the source's sockets for sending on each
-/// rail but the first.
+/// rail but the first; last, with kTransportAuto, a listening TCP socket.
 inline constexpr int kWorkerFlowsFd = 6;
 inline constexpr const char* kTransportUdp = "udp";  ///< Multicast.
 inline constexpr const char* kTransportTcp = "tcp";  ///< From member to member.
+/// Multicast, and from member to member where it does not reach all.
+inline constexpr const char* kTransportAuto = "auto";
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
 inline constexpr std::size_t kMaxFromWorker = 2U << 20U;
@@ -94,7 +96,7 @@ struct WorkerSetup {
     bool rate_is_configured = false;  ///< Send at rate_max; otherwise search for the rate.
     bool may_compress = false;        ///< The source compresses while that makes it faster.
     Policies policies;
-    std::string transport;                         ///< kTransportUdp or kTransportTcp.
+    std::string transport;                         ///< kTransportUdp, -Tcp or -Auto.
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
     std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.

@@ -58,7 +58,8 @@ class DrivenCore {
     static constexpr std::uint32_t kPacketsMax = 64;  ///< Of one send, as a kernel takes.
 
     static constexpr bool is_over(core::Phase phase) {
-        return phase == core::Phase::released || phase == core::Phase::failed;
+        return phase == core::Phase::released || phase == core::Phase::failed ||
+               phase == core::Phase::handed_over;
     }
 
     core::CoreConfig read_config(std::uint16_t own) {
@@ -75,6 +76,7 @@ class DrivenCore {
             (how & 4U) != 0 ? core::LeavePolicy::congested : core::LeavePolicy::never;
         config.readiness_policy =
             (how & 8U) != 0 ? core::ReadinessPolicy::none : core::ReadinessPolicy::fence;
+        config.unreached_policy = static_cast<core::UnreachedPolicy>(how % 3U);
         config.holds_already = (how & 16U) != 0;
         config.rate_policy = (how & 32U) != 0 ? core::RatePolicy::acker : config.rate_policy;
         config.resident_blocks = (how & 64U) != 0 ? 3 : 16;

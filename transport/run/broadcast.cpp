@@ -72,6 +72,8 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.readiness_policy = config.readiness_policy;
     core.leave_policy = config.leave_policy;
     core.fault_policy = config.fault_policy;
+    core.unreached_policy = config.unreached_policy;
+    core.relay_degree = config.relay_degree_instead;
     core.holds_already = config.holds_already;
     core.held_before = config.held_before;
     core.bytes_held_before = config.bytes_held_before;

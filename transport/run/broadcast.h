@@ -26,6 +26,7 @@ namespace stage {
 struct BroadcastMember {
     Address peer;  ///< The address of its unicast socket.
     seal::Incarnation incarnation{};
+    std::uint16_t relay_port = 0;  ///< Where it listens for a relay; 0: nowhere.
 };
 
 struct BroadcastConfig {
@@ -58,6 +59,10 @@ struct BroadcastConfig {
     /// Not 0: the members form a tree of this degree over reliable unicast, instead of a
     /// multicast group (core/relay).
     std::uint32_t relay_degree = 0;
+    /// What becomes of members that run and do not hear the group.
+    core::UnreachedPolicy unreached_policy = core::UnreachedPolicy::fetch;
+    /// The source's: of the relay by which the group would go on (hand_over.h).
+    std::uint8_t relay_degree_instead = 1;
     std::uint8_t flows = 1;  ///< Flows that the source spreads the group's packets over.
     /// Interfaces that the flows use: as many as the member with the fewest has.
     std::uint8_t rails = 1;
@@ -87,6 +92,7 @@ struct BroadcastReport {
     std::uint64_t own_memory_bytes = 0;
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
+    bool was_handed_over = false;        ///< It began by multicast, and ended by a relay.
 };
 
 /// Blocks that lack chunks are kept on disk up to 4 GiB.

@@ -53,7 +53,8 @@ Waits Session::turn(Instant now, Readable found) {
 
 bool Session::has_core_ended() const {
     const core::Phase phase = parts_.core.outcome().phase;
-    return phase == core::Phase::released || phase == core::Phase::failed;
+    return phase == core::Phase::released || phase == core::Phase::failed ||
+           phase == core::Phase::handed_over;
 }
 
 /// A driver that takes nothing any more does not keep the session from its end.

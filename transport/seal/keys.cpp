@@ -16,6 +16,7 @@ namespace stage::seal {
 namespace {
 
 constexpr std::string_view kLabel = "stagecast 1 packets";
+constexpr std::string_view kRelayLabel = "stagecast 1 relay";
 
 struct KdfContextDeleter {
     void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
@@ -71,6 +72,12 @@ Result<Protection> read_protection(std::string_view word) {
 std::uint32_t demux(const SessionId& session) {
     ByteReader reader{session};
     return reader.u32();
+}
+
+SessionId relay_session(const SessionId& multicast) {
+    SessionId relay{};
+    hkdf(multicast, as_bytes(kRelayLabel), as_bytes(kRelayLabel), relay);
+    return relay;
 }
 
 PacketKey derive(const GroupKey& group, const SessionId& session, const SenderEpoch& sender) {

@@ -33,6 +33,10 @@ using Incarnation = std::array<std::byte, 16>;
 /// before it opens a packet.
 [[nodiscard]] std::uint32_t demux(const SessionId& session);
 
+/// The session of the relay by which a group goes on whose multicast session this was. Every
+/// key of it differs, although ranks and incarnations are the same.
+[[nodiscard]] SessionId relay_session(const SessionId& multicast);
+
 inline constexpr unsigned kEpochShift = 26;
 
 [[nodiscard]] constexpr std::uint32_t epoch_of(std::uint64_t packet_number) {

@@ -330,7 +330,9 @@ std::optional<Done> read_done(Bytes bytes) {
 
 std::vector<std::byte> write(const Ending& body) {
     invariant(body.why.size() <= kMaxWhyBytes, "a reason fits its packet");
-    invariant(body.dropped.size() <= kMaxDroppedRuns, "a list of members fits its packet");
+    invariant(
+        body.dropped.size() <= kMaxDroppedRuns && body.unreached.size() <= kMaxUnreachedRuns,
+        "a list of members fits its packet");
     ByteWriter out;
     out.u8(body.outcome).u16(body.rank.value()).text(body.why);
     if (body.dropped_all > 0) {
@@ -339,15 +341,36 @@ std::vector<std::byte> write(const Ending& body) {
         write_ranks(value, body.dropped);
         write_tlv(out, TlvType::dropped, value.view());
     }
+    if (body.relay_degree > 0) {
+        write_tlv(out, TlvType::relay, ByteWriter{}.u8(body.relay_degree).take());
+    }
+    if (!body.unreached.empty()) {
+        ByteWriter value;
+        write_ranks(value, body.unreached);
+        write_tlv(out, TlvType::unreached, value.view());
+    }
     return out.take();
 }
 
 namespace {
 
-TlvUse read_dropped(TlvType type, Bytes value, Ending& body) {
-    if (type != TlvType::dropped) {
-        return TlvUse::unknown;
+TlvUse read_relay(Bytes value, Ending& body) {
+    ByteReader in{value};
+    body.relay_degree = in.u8();
+    return in.ok() && body.relay_degree > 0 ? TlvUse::taken : TlvUse::invalid;
+}
+
+TlvUse read_unreached(Bytes value, Ending& body) {
+    ByteReader in{value};
+    auto ranks = read_ranks(in, std::min(value.size() / 4, kMaxUnreachedRuns));
+    if (!ranks || ranks->empty()) {
+        return TlvUse::invalid;
     }
+    body.unreached = *std::move(ranks);
+    return TlvUse::taken;
+}
+
+TlvUse read_dropped(Bytes value, Ending& body) {
     ByteReader in{value};
     body.dropped_all = in.u16();
     const std::size_t count = in.u8();
@@ -359,6 +382,19 @@ TlvUse read_dropped(TlvType type, Bytes value, Ending& body) {
     return TlvUse::taken;
 }
 
+TlvUse read_of_ending(TlvType type, Bytes value, Ending& body) {
+    switch (type) {
+        case TlvType::dropped:
+            return read_dropped(value, body);
+        case TlvType::relay:
+            return read_relay(value, body);
+        case TlvType::unreached:
+            return read_unreached(value, body);
+        default:
+            return TlvUse::unknown;
+    }
+}
+
 }  // namespace
 
 std::optional<Ending> read_ending(Bytes bytes) {
@@ -368,7 +404,7 @@ std::optional<Ending> read_ending(Bytes bytes) {
     body.rank = Rank{in.u16()};
     body.why = in.text(kMaxWhyBytes);
     const bool is_sane = read_tlvs(
-        in, [&body](TlvType type, Bytes value) { return read_dropped(type, value, body); });
+        in, [&body](TlvType type, Bytes value) { return read_of_ending(type, value, body); });
     return is_sane && body.outcome <= Ending::kNodes ? std::optional{std::move(body)}
                                                      : std::nullopt;
 }

@@ -162,7 +162,9 @@ struct Done {
 /// node) | rank u16 (the member that failed) | text (reason, UTF-8, <= 900 bytes). LEAVE has
 /// the same bytes: its outcome is 1 or 2 and its rank the sender's. A RELEASE of a group that
 /// went on without some members has the TLV dropped: all u16 (their number) | count u8 |
-/// count x rank run (the first of them).
+/// count x rank run (the first of them). One by which the group goes on over a relay has
+/// outcome 2 and the TLV relay: degree u8. The TLV unreached has count x rank run, the first
+/// members that multicast does not reach.
 struct Ending {
     static constexpr std::uint8_t kUsers = 1;
     static constexpr std::uint8_t kNodes = 2;
@@ -173,9 +175,12 @@ struct Ending {
     std::uint16_t dropped_all = 0;  ///< How many members were dropped,
     /// and the first of them; if these are fewer, there are too many to list.
     std::vector<RankRun> dropped = {};
+    std::uint8_t relay_degree = 0;  ///< Not 0: of the relay by which the group goes on.
+    std::vector<RankRun> unreached = {};
 };
 inline constexpr std::size_t kMaxWhyBytes = 900;
 inline constexpr std::size_t kMaxDroppedRuns = 48;
+inline constexpr std::size_t kMaxUnreachedRuns = 14;
 
 /// END: blocks u32
 struct End {

@@ -21,6 +21,8 @@ enum class TlvType : std::uint8_t {
     ecn = 1,              ///< REPORT: the ECN marks of the packets received.
     dropped = 2,          ///< RELEASE: the members that the group went on without.
     representatives = 3,  ///< OFFER, DESCRIBE: the receivers that report often.
+    relay = 4,            ///< RELEASE: the group goes on by a relay.
+    unreached = 5,        ///< RELEASE: members that multicast does not reach.
 };
 
 /// In the type: a reader that does not know the rest of the type refuses the body.

@@ -71,8 +71,10 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
     const std::size_t flows = std::max<std::size_t>(config.flows, rails);
     plan.rails = static_cast<std::uint8_t>(rails);
     plan.group_address = dotted(config.group_at(draw % config.group_count(rails), rails));
-    plan.relays = config.transport == Transport::tcp ||
-                  (config.transport == Transport::automatic && config.interfaces.empty());
+    plan.transport = config.transport;
+    plan.relays = choose_transport({.configured = config.transport,
+                                    .has_interface = !config.interfaces.empty()})
+                      .way == TransportChoice::Way::relay;
     plan.protection = static_cast<std::uint8_t>(config.protection);
     plan.rate_max = config.rate_max * 8;
     plan.rate_is_configured = !config.rate_search;

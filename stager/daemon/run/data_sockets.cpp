@@ -78,7 +78,8 @@ Result<DataSockets> open_relay_sockets(const Config& config,
 Result<DataSockets> open_data_sockets(const Config& config,
                                       const udp::GroupFlows& flows,
                                       const udp::Neighbours& neighbours,
-                                      bool is_source) {
+                                      bool is_source,
+                                      bool may_relay) {
     const auto rails = own_rails(config, flows, neighbours);
     if (!rails) {
         return rails.error();
@@ -105,6 +106,14 @@ Result<DataSockets> open_data_sockets(const Config& config,
         return others.error();
     }
     DataSockets sockets;
+    if (may_relay) {
+        auto listener =
+            tcp::open_listener(rails->front().address, ports, {.dscp = options.dscp});
+        if (!listener) {
+            return listener.error();
+        }
+        sockets.listener = std::move(*listener);
+    }
     sockets.flows = std::move(*multicast);
     sockets.unicast = std::move(*unicast);
     sockets.rails = std::move(*others);

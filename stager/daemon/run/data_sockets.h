@@ -21,18 +21,20 @@ namespace stage {
 struct DataSockets {
     std::vector<UniqueFd> flows;  ///< Members of the multicast group.
     UniqueFd unicast;
-    UniqueFd listener;            ///< Of a relay, which has no other.
+    UniqueFd listener;            ///< Of a relay, which has no other; or in case one is needed.
     std::vector<UniqueFd> rails;  ///< The source's, for sending on each rail but the first.
     std::vector<std::string> interfaces;  ///< By rail.
 };
 
 /// Uses the first entry of the configuration for which this node has an address of the group's
 /// family, and the address that the neighbours reach; and as many of its rails as the group
-/// has. Fails (Blame::node) with the key of stagecast.conf that is to be checked.
+/// has. Fails (Blame::node) with the key of stagecast.conf that is to be checked. `may_relay`:
+/// with a listener for the relay by which the group may go on.
 [[nodiscard]] Result<DataSockets> open_data_sockets(const Config& config,
                                                     const udp::GroupFlows& flows,
                                                     const udp::Neighbours& neighbours,
-                                                    bool is_source);
+                                                    bool is_source,
+                                                    bool may_relay);
 
 /// The socket of a relay, on the address that such an entry gives; without an entry on the
 /// address by which the neighbours know this node.

@@ -373,10 +373,13 @@ void NodeRun::open_sockets() {
     }
     const udp::GroupFlows flows{
         .first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails};
-    auto sockets =
-        order_.plan.relays
-            ? open_relay_sockets(services_.config, neighbours())
-            : open_data_sockets(services_.config, flows, neighbours(), order_.self == Rank{0});
+    auto sockets = order_.plan.relays
+                       ? open_relay_sockets(services_.config, neighbours())
+                       : open_data_sockets(services_.config,
+                                           flows,
+                                           neighbours(),
+                                           order_.self == Rank{0},
+                                           order_.plan.transport != Transport::udp);
     if (!sockets && sockets.error().cause() == EADDRINUSE) {
         waits_for_port_ = true;
         services_.loop.defer(

@@ -48,7 +48,9 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.rate_is_configured = plan.rate_is_configured;
     setup.may_compress = config.compress == Compress::automatic;
     setup.policies = plan.policies;
-    setup.transport = plan.relays ? kTransportTcp : kTransportUdp;
+    setup.transport = plan.relays                        ? kTransportTcp
+                      : plan.transport == Transport::udp ? kTransportUdp
+                                                         : kTransportAuto;
     setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
     setup.stall_timeout = in_ms(config.stall_timeout);
     setup.connect_timeout = in_ms(config.stage_timeout);
@@ -67,9 +69,6 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
 std::vector<int> worker_sockets(const DataSockets& sockets) {
     static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
                   kWorkerFlowsFd == kWorkerUnicastFd + 1);
-    if (sockets.listener) {
-        return {sockets.listener.get()};
-    }
     std::vector<int> numbers;
     for (const UniqueFd& flow : sockets.flows) {
         numbers.push_back(flow.get());
@@ -79,6 +78,9 @@ std::vector<int> worker_sockets(const DataSockets& sockets) {
     }
     for (const UniqueFd& rail : sockets.rails) {
         numbers.push_back(rail.get());
+    }
+    if (sockets.listener) {
+        numbers.push_back(sockets.listener.get());
     }
     return numbers;
 }

@@ -52,12 +52,16 @@ void add_shares(json& report, std::vector<NodeShare> shares) {
     double here = 0;
     report["left_group"] = json::array();
     report["unheard_group"] = json::array();
+    report["relayed"] = false;
     for (NodeShare& share : shares) {
         if (share.statistics.is_object() && share.statistics.contains("group_left")) {
             report["left_group"].push_back(share.node);
         }
         if (share.statistics.is_object() && share.statistics.contains("group_unheard")) {
             report["unheard_group"].push_back(share.node);
+        }
+        if (share.statistics.is_object() && share.statistics.contains("group_relayed")) {
+            report["relayed"] = true;
         }
         lost += counted(share.statistics, "packets_lost").get<double>();
         repaired += counted(share.statistics, "packets_repaired").get<double>();
@@ -79,6 +83,26 @@ void add_shares(json& report, std::vector<NodeShare> shares) {
              {"seconds", shares[i].seconds},
              {"packets_lost", counted(shares[i].statistics, "packets_lost")}});
     }
+}
+
+/// What the first node's configuration and the nodes' reports say. Needs what add_shares()
+/// adds.
+void add_transport(json& report, const StagePlan& plan) {
+    TransportFacts facts{
+        .configured = plan.transport,
+        .has_interface = !plan.relays || plan.transport != Transport::automatic};
+    if (report["relayed"].get<bool>()) {
+        facts.unreached = report["unheard_group"].get<std::vector<std::string>>();
+    }
+    const TransportChoice choice = choose_transport(facts);
+    const bool is_multicast = choice.way == TransportChoice::Way::multicast;
+    report["transport"] = to_string(choice.way);
+    report["transport_why"] =
+        choice.why + (is_multicast ? " (" + plan.group_address + ")" : std::string{});
+    report["transport_why_not"] =
+        std::string{to_string(is_multicast ? TransportChoice::Way::relay
+                                           : TransportChoice::Way::multicast)} +
+        ": " + choice.why_not;
 }
 
 std::string phase_of(const StageView& view) {
@@ -157,15 +181,14 @@ json explanation_of(const StageView& view) {
     const bool is_alone = view.plan->nodes.size() == 1;
     report["root"] = view.plan->nodes.front().name;
     report["is_root"] = view.self == Rank{0};
-    const bool relays = view.plan->relays;
-    report["transport"] = is_alone ? "none" : relays ? "tcp unicast" : "udp multicast";
-    report["transport_why"] =
-        is_alone ? "there is one node: it copies"
-        : relays ? "Transport=tcp, or no Interface= for multicast, in the first node's "
-                   "stagecast.conf"
-                 : "every node has an interface that Interface= names and joined " +
-                       view.plan->group_address;
+    if (is_alone) {
+        report["transport"] = "none";
+        report["transport_why"] = "there is one node: it copies";
+    }
     add_shares(report, shares_of(view));
+    if (!is_alone) {
+        add_transport(report, *view.plan);
+    }
     return report;
 }
 

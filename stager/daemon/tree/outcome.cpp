@@ -13,7 +13,7 @@ constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
 constexpr std::array kReported{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
-constexpr std::array kHappened{"group_left", "group_unheard"};
+constexpr std::array kHappened{"group_left", "group_unheard", "group_relayed"};
 
 }  // namespace
 

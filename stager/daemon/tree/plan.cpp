@@ -23,7 +23,8 @@ void fields(auto& on, Like<StagePlan> auto& plan) {
     on.raw(plan.session).raw(plan.group_key).raw(plan.digest);
     on.number(plan.width).number(plan.context_base);
     on.any_text(plan.group_address, kMaxAddressBytes).number(plan.group_port);
-    on.flag(plan.relays).number(plan.rails).number(plan.protection).number(plan.rate_max);
+    on.choice(plan.transport, Transport::tcp).flag(plan.relays);
+    on.number(plan.rails).number(plan.protection).number(plan.rate_max);
     on.flag(plan.rate_is_configured);
     fields(on, plan.policies);
     on.number(plan.array_job_id).number(plan.array_task_id).flag(plan.cards_follow);

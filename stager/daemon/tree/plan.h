@@ -8,6 +8,7 @@
 #pragma once
 
 #include "stager/config/policies.h"
+#include "stager/config/transport_choice.h"
 #include "stager/control/message.h"
 
 #include <array>
@@ -36,7 +37,8 @@ struct StagePlan {
     std::uint64_t context_base = 0;  ///< Of PMIx groups.
     std::string group_address;       ///< Numeric; empty: no multicast.
     std::uint16_t group_port = 0;
-    bool relays = false;          ///< By TCP from node to node; no multicast.
+    Transport transport = Transport::automatic;  ///< The root's Transport=.
+    bool relays = false;                         ///< By TCP from node to node; no multicast.
     std::uint8_t rails = 1;       ///< Consecutive addresses of the group; at most its flows.
     std::uint8_t protection = 2;  ///< Numbered as in Config: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.

@@ -167,6 +167,9 @@ Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes 
 }
 
 Status FileSink::finish() {
+    if (is_finished_) {
+        return {};
+    }
     if (targets_.failure()) {
         return *targets_.failure();
     }
@@ -184,8 +187,10 @@ Status FileSink::finish() {
     if (Status named = give_names(); !named) {
         return named;
     }
-    Status linked = links_.link(targets_);
-    return linked ? list_files() : linked;
+    Status done = links_.link(targets_);
+    done = done ? list_files() : done;
+    is_finished_ = done.ok();
+    return done;
 }
 
 Status FileSink::give_names() {

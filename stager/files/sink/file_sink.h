@@ -140,6 +140,7 @@ class FileSink final : public BlockSink {
     std::optional<LocalFill> fill_;
     ProgramLinks links_;
     std::atomic<std::uint64_t> bytes_expected_{0};
+    bool is_finished_ = false;
 };
 
 }  // namespace stage

@@ -1,5 +1,7 @@
 #include "stager/worker/broadcast/statistics.h"
 
+#include "stager/config/transport_choice.h"
+
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -40,7 +42,8 @@ WorkerProgress progress_of(const Work& work, const core::Outcome& outcome) {
     progress.bytes_total = work.bytes_expected();
     if (outcome.phase == core::Phase::moving) {
         progress.phase = WorkerPhase::transfer;
-    } else if (outcome.phase != core::Phase::wiring) {
+    } else if (outcome.phase != core::Phase::wiring &&
+               outcome.phase != core::Phase::handed_over) {
         progress.phase = WorkerPhase::serve;
     }
     return progress;
@@ -80,8 +83,14 @@ std::string statistics_line(const Measured& measured,
     }
     if (report.outcome.was_unreachable) {
         line["group_unheard"] =
-            "multicast packets did not reach this node, which fetched the files from others by "
-            "unicast: the switches don't forward the group to it; see stagecast doctor";
+            std::string{"multicast packets did not reach this node"} +
+            (report.was_handed_over ? ", so that all nodes passed the files on by TCP"
+             : holds                ? ", which fetched the files from others by unicast"
+                                    : "") +
+            ": the switches don't forward the group to it; see stagecast doctor";
+    }
+    if (report.was_handed_over) {
+        line["group_relayed"] = choose_transport({.unreached = measured.unreached}).why;
     }
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;

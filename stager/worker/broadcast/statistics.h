@@ -18,6 +18,7 @@ struct Measured {
     /// The size that this process requested, bytes; the kernel grants up to twice that, for its
     /// own overhead. 0: the daemon requested it.
     std::uint32_t buffer_asked = 0;
+    std::vector<std::string> unreached{};  ///< Members that multicast did not reach.
 };
 
 /// The progress that the daemon receives during the broadcast and with the outcome.

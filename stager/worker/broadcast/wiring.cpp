@@ -72,6 +72,17 @@ Result<Card> make_card(Rank own,
     return card;
 }
 
+Status offer_relay(const UniqueFd& listener, Card& card) {
+    if (listener) {
+        const Result<Address> bound = udp::bound_address(listener.get());
+        if (!bound) {
+            return bound.error();
+        }
+        card.relay_port = bound->port;
+    }
+    return {};
+}
+
 std::uint8_t relay_degree_for(std::uint64_t object_bytes, std::size_t members) {
     // A chunk, and what 10 Gbit/s carry in the 100 us that network and process take.
     constexpr std::uint64_t kHopBytes = kRelayChunkBytes + 125'000;
@@ -117,13 +128,44 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
                 .remedy("give all nodes the same Transport= in stagecast.conf");
         }
         config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
-                                  .incarnation = card.incarnation});
+                                  .incarnation = card.incarnation,
+                                  .relay_port = card.relay_port});
     }
     config.relay_degree = cards[source.index()].relay_degree;
     if (!fill_random(std::as_writable_bytes(std::span{&config.seed, 1}))) {
         return random_failed();
     }
     return config;
+}
+
+TransportFacts facts_of(const CardTable& cards, Transport configured) {
+    TransportFacts facts{.configured = configured};
+    for (const Card& card : cards) {
+        if (card.relay_port == 0) {
+            facts.without_port.push_back(card.node.empty() ? describe(card) : card.node);
+        }
+    }
+    return facts;
+}
+
+std::vector<std::string> names_of(const std::vector<Rank>& ranks, const CardTable& cards) {
+    std::vector<std::string> names;
+    for (const Rank rank : ranks) {
+        const Card& card = cards[rank.index()];
+        names.push_back(card.node.empty() ? describe(card) : card.node);
+    }
+    return names;
+}
+
+void follow(const TransportChoice& choice,
+            std::uint64_t object_bytes,
+            BroadcastConfig& config) {
+    using IfUnreached = TransportChoice::IfUnreached;
+    config.relay_degree_instead = relay_degree_for(object_bytes, config.members.size());
+    config.unreached_policy =
+        choice.if_unreached == IfUnreached::relay  ? core::UnreachedPolicy::relay
+        : choice.if_unreached == IfUnreached::fail ? core::UnreachedPolicy::fail
+                                                   : core::UnreachedPolicy::fetch;
 }
 
 void follow(const Policies& policies, BroadcastConfig& config) {

@@ -8,7 +8,9 @@
 #include "pmix/agreement.h"
 #include "pmix/directory.h"
 #include "stager/config/policies.h"
+#include "stager/config/transport_choice.h"
 #include "stager/worker/broadcast/interrupts.h"
+#include "transport/os/unique_fd.h"
 #include "transport/run/broadcast.h"
 
 #include <string>
@@ -22,6 +24,9 @@ namespace stage {
                                      const std::string& node,
                                      int peer_socket,
                                      const std::vector<std::string>& interfaces);
+
+/// States the TCP port of `listener` on the card, if there is one.
+[[nodiscard]] Status offer_relay(const UniqueFd& listener, Card& card);
 
 /// The degree of the tree by which an object of this size is relayed among so many members.
 /// Only the source knows the size; the others' degree counts for nothing.
@@ -43,6 +48,15 @@ struct Wired {
 [[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
                                                       Rank own,
                                                       Rank source);
+
+/// What is known of the transport once the cards are here: the members without a TCP port.
+[[nodiscard]] TransportFacts facts_of(const CardTable& cards, Transport configured);
+/// The names of these members, from their cards.
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<Rank>& ranks,
+                                                const CardTable& cards);
+/// What follows for a broadcast by multicast of an object of this size, of which only the
+/// source knows.
+void follow(const TransportChoice& choice, std::uint64_t object_bytes, BroadcastConfig& config);
 
 /// Applies the site's policies to the broadcast; each rail has at least one flow.
 void follow(const Policies& policies, BroadcastConfig& config);

@@ -2,6 +2,7 @@
 
 #include "pmix/business_card.h"
 #include "stager/files/target/refusal.h"
+#include "transport/run/hand_over.h"
 #include "transport/run/object/spill_file.h"
 #include "transport/tcp/tcp_driver.h"
 #include "transport/udp/sockets.h"
@@ -176,6 +177,23 @@ BroadcastReport Work::run(const BroadcastConfig& given,
     if (given.members.size() == 1) {
         return run_alone(watcher);
     }
+    BroadcastSockets relay;
+    if (given.relay_degree == 0) {
+        relay.listener = std::move(sockets.listener);
+    }
+    BroadcastReport report = run_session(given, std::move(sockets), watcher, wrap);
+    if (report.outcome.phase != core::Phase::handed_over) {
+        return report;
+    }
+    return joined(
+        report,
+        run_session(relay_after(given, report.outcome), std::move(relay), watcher, wrap));
+}
+
+BroadcastReport Work::run_session(const BroadcastConfig& given,
+                                  BroadcastSockets sockets,
+                                  Watcher& watcher,
+                                  const DriverWrap& wrap) {
     BroadcastConfig config = given;
     config.group_buffer_bytes = receive_buffer_bytes(sockets);
     say_what_is_here(config);
@@ -196,8 +214,8 @@ BroadcastReport Work::run(const BroadcastConfig& given,
     if (files_) {
         return send_broadcast(config, driver, *files_, watcher);
     }
-    std::optional<SpillFile> spill;
-    if (!spill_directory_.empty()) {
+    std::optional<SpillFile> spill;  // (No packet of a connection is lost: a relay needs none.)
+    if (!spill_directory_.empty() && config.relay_degree == 0) {
         config.spare = &spill.emplace(spill_directory_, kSpillBlocks);
     }
     return receive_broadcast(config, driver, *sink_, watcher);

@@ -20,7 +20,8 @@ namespace stage {
 struct BroadcastSockets {
     std::vector<UniqueFd> flows;  ///< Of the group.
     UniqueFd peer;
-    UniqueFd listener{};            ///< Of a relay, which has no other (tcp_socket.h).
+    /// Of a relay, which has no other (tcp_socket.h); or in case the group goes on by one.
+    UniqueFd listener{};
     std::vector<UniqueFd> rails{};  ///< The source's, to send by each rail but the first.
     std::vector<std::string> interfaces{};  ///< By rail; the flows use them in turn.
     std::size_t group_rails = 1;            ///< The number of consecutive group addresses.
@@ -60,7 +61,8 @@ class Work {
     [[nodiscard]] Status resume(const std::function<Status()>& check);
     [[nodiscard]] Status resume_from(const PriorCopies& prior, const CacheAccess& cache);
 
-    /// Takes part in the broadcast; in a group of one, copies the files alone.
+    /// Takes part in the broadcast, by a second session if the group goes on by a relay, which
+    /// needs the listener; in a group of one, copies the files alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
                                       BroadcastSockets sockets,
                                       Watcher& watcher,
@@ -83,6 +85,10 @@ class Work {
     Work() = default;
 
     [[nodiscard]] BroadcastReport run_alone(Watcher& watcher);
+    [[nodiscard]] BroadcastReport run_session(const BroadcastConfig& given,
+                                              BroadcastSockets sockets,
+                                              Watcher& watcher,
+                                              const DriverWrap& wrap);
     void say_what_is_here(BroadcastConfig& config) const;
 
     // Members refer to earlier ones.

@@ -151,9 +151,18 @@ Result<Ready> connect(const EngineOptions& options,
                                      .buffer_bytes = kSocketBuffer,
                                      .force_buffer = ::geteuid() == 0};
     const Address own{.ip = group.address, .port = 0};
-    Result<UniqueFd> peer = options.relays
-                                ? tcp::open_listener(own, ports_range(), {.dscp = options.dscp})
-                                : udp::open_peer_socket(own, ports_range(), sockets);
+    const bool relays = options.transport == Transport::tcp;
+    UniqueFd listener;
+    if (options.transport != Transport::udp) {
+        Result<UniqueFd> opened =
+            tcp::open_listener(own, ports_range(), {.dscp = options.dscp});
+        if (!opened) {
+            return std::move(opened).error();
+        }
+        listener = *std::move(opened);
+    }
+    Result<UniqueFd> peer =
+        relays ? std::move(listener) : udp::open_peer_socket(own, ports_range(), sockets);
     if (!peer) {
         return std::move(peer).error();
     }
@@ -161,7 +170,10 @@ Result<Ready> connect(const EngineOptions& options,
     if (!card) {
         return std::move(card).error();
     }
-    card->relay_degree = options.relays ? relay_degree_for(bytes, group.size) : 0;
+    card->relay_degree = relays ? relay_degree_for(bytes, group.size) : 0;
+    if (Status offered = offer_relay(listener, *card); !offered) {
+        return std::move(offered).error();
+    }
     if (Status put = put_key(group, *card); !put) {
         return std::move(put).error();
     }
@@ -190,11 +202,12 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.session = wired->agreement.session;
     ready.config.version = wired->agreement.version;
     apply(options, ready.config);
-    if (options.relays) {
+    if (relays) {
         ready.sockets.listener = *std::move(peer);
         ready.cards = std::move(wired->cards);
         return ready;
     }
+    follow(choose_transport(facts_of(wired->cards, options.transport)), bytes, ready.config);
     Result<BroadcastSockets> opened =
         open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets);
     if (!opened) {
@@ -202,6 +215,7 @@ Result<Ready> connect(const EngineOptions& options,
     }
     ready.sockets = *std::move(opened);
     ready.sockets.peer = *std::move(peer);
+    ready.sockets.listener = std::move(listener);
     ready.receive_buffer = receive_buffer_bytes(ready.sockets);
     ready.cards = std::move(wired->cards);
     return ready;
@@ -215,7 +229,15 @@ int fail(const std::string& sentence) {
 }
 
 /// Formats "rank 3 (10.77.1.4): /nowhere/x: No such file or directory; ..."
-std::string failure_text(const core::Outcome& outcome, const Ready& ready, Rank own) {
+std::string failure_text(const core::Outcome& outcome,
+                         const EngineOptions& options,
+                         const Ready& ready,
+                         Rank own) {
+    TransportFacts facts = facts_of(ready.cards, options.transport);
+    facts.unreached = names_of(outcome.unreached, ready.cards);
+    if (const auto choice = choose_transport(facts); choice.failure) {
+        return choice.failure->sentence();
+    }
     const std::string why =
         outcome.why ? outcome.why->sentence() : "the broadcast ended without saying why";
     const bool is_ours =
@@ -250,7 +272,8 @@ int run_engine(const Logger& log,
                             .members = group->size,
                             .rails = ready->config.rails,
                             .receive_buffer = ready->receive_buffer,
-                            .buffer_asked = kSocketBuffer};
+                            .buffer_asked = kSocketBuffer,
+                            .unreached = names_of(report.outcome.unreached, ready->cards)};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));
     if (std::fflush(stdout) != 0) {
         return fail("cannot write to stdout");
@@ -259,7 +282,7 @@ int run_engine(const Logger& log,
     if (outcome.phase == core::Phase::released && !outcome.why) {
         return kDone;
     }
-    return fail(failure_text(outcome, *ready, group->own));
+    return fail(failure_text(outcome, options, *ready, group->own));
 }
 
 }  // namespace stage

@@ -57,7 +57,8 @@ constexpr std::array kOptions{
     OptionText{"durable", "no", "yes or no: sync the file to the disk before it gets its name"},
     OptionText{"transport",
                "auto",
-               "udp (multicast), tcp (unicast from member to member), or auto: udp"},
+               "udp (multicast), tcp (unicast from member to member), or auto: multicast, and "
+               "tcp if it does not reach every member"},
     OptionText{"interface",
                nullptr,
                "network interface for the multicast, or several that are used together, as "
@@ -238,7 +239,9 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     }
     const std::string transport = values.text("transport");
     values.take("transport", transport == "auto" || transport == "udp" || transport == "tcp");
-    options.relays = transport == "tcp";
+    options.transport = transport == "tcp"   ? Transport::tcp
+                        : transport == "udp" ? Transport::udp
+                                             : Transport::automatic;
     const auto durable = read_flag(values.text("durable"));
     values.take("durable", durable.has_value());
     options.is_durable = durable.value_or(false);

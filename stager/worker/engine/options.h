@@ -30,11 +30,11 @@ struct EngineOptions {
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
     bool is_durable = false;  ///< Sync the file to the disk before it gets its name.
     std::vector<RailNames> interfaces;  ///< Empty: the interface with this member's address.
-    bool relays = false;         ///< Over TCP, from member to member, instead of by multicast.
-    std::uint8_t ttl = 1;        ///< Of multicast packets.
-    std::uint8_t dscp = 8;       ///< Of all packets.
-    std::uint16_t port = 0;      ///< The TCP port on which rank 0 meets the others.
-    std::uint64_t rate_max = 0;  ///< Upper limit, bits per second; 0: no limit.
+    Transport transport = Transport::automatic;
+    std::uint8_t ttl = 1;               ///< Of multicast packets.
+    std::uint8_t dscp = 8;              ///< Of all packets.
+    std::uint16_t port = 0;             ///< The TCP port on which rank 0 meets the others.
+    std::uint64_t rate_max = 0;         ///< Upper limit, bits per second; 0: no limit.
     std::uint64_t configured_rate = 0;  ///< Bits per second; 0: the source searches for it.
     bool may_compress = true;           ///< While compression increases the throughput.
     std::uint64_t rate_remembered = 0;  ///< Found by an earlier broadcast, bits per second.

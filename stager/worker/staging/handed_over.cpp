@@ -18,6 +18,9 @@ BroadcastSockets handed_over(const WorkerSetup& setup) {
     for (std::size_t rail = 1; is_source && rail < setup.interfaces.size(); ++rail) {
         sockets.rails.emplace_back(next++);
     }
+    if (setup.transport == kTransportAuto) {
+        sockets.listener.reset(next++);
+    }
     sockets.interfaces = setup.interfaces;
     sockets.group_rails = setup.group_rails;
     return sockets;

@@ -70,6 +70,8 @@ class Stage final : public Watcher {
     void tell_held(const core::Outcome& held);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
     [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
+    [[nodiscard]] TransportFacts transport_facts(const core::Outcome& outcome) const;
+    void tell_hand_over(const core::Outcome& outcome);
 
     const Logger& log_;
     Interrupts& interrupts_;
@@ -87,6 +89,8 @@ class Stage final : public Watcher {
     std::uint32_t receive_buffer_ = 0;
     std::uint8_t rails_ = 1;
     std::vector<std::byte> offer_;
+    CardTable cards_;
+    std::optional<core::Outcome> handed_over_;  ///< How the multicast session ended.
 };
 
 Status Stage::begin_work() {
@@ -197,6 +201,8 @@ Result<BroadcastConfig> Stage::connect() {
     }
     if (relays) {
         card->relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
+    } else if (Status offered = offer_relay(sockets_.listener, *card); !offered) {
+        return offered.error();
     }
     const Bytes offer = work_->offer();
     card->offer.assign(offer.begin(), offer.end());
@@ -219,6 +225,8 @@ Result<BroadcastConfig> Stage::connect() {
     if (!config || !followed) {
         return config ? std::move(followed).error() : std::move(config).error();
     }
+    cards_ = wired->cards;
+    follow(choose_transport(transport_facts({})), work_->bytes_expected(), *config);
     config->version = wired->agreement.version;
     rails_ = config->rails;
     Status used = use_rails(sockets_, config->group, rails_);
@@ -280,9 +288,26 @@ std::string Stage::statistics(const BroadcastReport& report) const {
                             .members = setup_.nodes.size(),
                             .rails = rails_,
                             .receive_buffer = receive_buffer_,
-                            .buffer_asked = 0},
+                            .buffer_asked = 0,
+                            .unreached = names_of(report.outcome.unreached, cards_)},
                            *work_,
                            report);
+}
+
+TransportFacts Stage::transport_facts(const core::Outcome& outcome) const {
+    TransportFacts facts = facts_of(
+        cards_, setup_.transport == kTransportUdp ? Transport::udp : Transport::automatic);
+    facts.unreached = names_of(outcome.unreached, cards_);
+    return facts;
+}
+
+void Stage::tell_hand_over(const core::Outcome& outcome) {
+    handed_over_ = outcome;
+    if (setup_.rank == setup_.source) {
+        const TransportChoice choice = choose_transport(transport_facts(outcome));
+        log_.info("the transport was chosen",
+                  {{"transport", to_string(choice.way)}, {"why", choice.why}});
+    }
 }
 
 Status Stage::tell_end(const BroadcastReport& report) {
@@ -291,8 +316,11 @@ Status Stage::tell_end(const BroadcastReport& report) {
         tell_held(report.outcome);
     }
     if (!is_good && !control_.is_released()) {
-        const Error why = report.outcome.why.value_or(
+        Error why = report.outcome.why.value_or(
             Error{Blame::internal, "the broadcast ended without saying why"});
+        if (!report.was_handed_over) {
+            why = choose_transport(transport_facts(report.outcome)).failure.value_or(why);
+        }
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
     }
@@ -306,6 +334,9 @@ Status Stage::tell_end(const BroadcastReport& report) {
 void Stage::on_progress(const core::Outcome& outcome) {
     if (outcome.phase == core::Phase::holding && !has_told_) {
         tell_held(outcome);
+    }
+    if (outcome.phase == core::Phase::handed_over) {
+        tell_hand_over(outcome);
     }
     const auto now = std::chrono::steady_clock::now();
     if (outcome.phase == told_phase_ && now - told_at_ < kProgressEvery) {
@@ -330,6 +361,11 @@ void Stage::tell_held(const core::Outcome& held) {
     control_.say(progress_of(*work_, held));  // The result's message counts bytes by it.
     BroadcastReport so_far;
     so_far.outcome = held;
+    if (handed_over_) {
+        so_far.was_handed_over = true;
+        so_far.outcome.was_unreachable = handed_over_->was_unreachable;
+        so_far.outcome.unreached = handed_over_->unreached;
+    }
     so_far.ran = std::chrono::steady_clock::now() - began_;
     so_far.held_after = so_far.ran;
     WorkerOutcome outcome;

@@ -21,6 +21,7 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.leave_policy =
         plan.may_leave ? core::LeavePolicy::congested : core::LeavePolicy::never;
     config.fault_policy = plan.drops_failed ? core::FaultPolicy::drop : core::FaultPolicy::fail;
+    config.unreached_policy = plan.unreached_policy;
     config.loss_remembered_ppm = plan.loss_remembered_ppm;
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
     config.resident_blocks = plan.resident_blocks;

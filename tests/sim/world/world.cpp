@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kComplaintsMax = 20;
 
 const char* name(core::Phase phase) {
-    const char* names[] = {"wiring", "moving", "holding", "released", "failed"};
+    const char* names[] = {"wiring", "moving", "holding", "released", "failed", "handed over"};
     return names[static_cast<std::size_t>(phase)];
 }
 

@@ -57,6 +57,21 @@ TEST_CASE("explain names the nodes that multicast did not reach") {
     CHECK(text.find("not reached by multicast: ?; it fetched") != std::string::npos);
 }
 
+TEST_CASE("explain says that a staging went by TCP because multicast did not reach a node") {
+    const nlohmann::json stage{{"job", 42},
+                               {"outcome", "ok"},
+                               {"is_root", true},
+                               {"transport", "tcp unicast"},
+                               {"transport_why", "because"},
+                               {"transport_why_not", "udp multicast: not"},
+                               {"relayed", true},
+                               {"unheard_group", nlohmann::json::array({"n2"})}};
+    const std::string text = explain_text({{"ended", nlohmann::json::array({stage})}});
+    CHECK(text.find("  transport: tcp unicast: because\n  and not udp multicast: not\n") !=
+          std::string::npos);
+    CHECK(text.find("not reached by multicast: n2; so all nodes") != std::string::npos);
+}
+
 TEST_CASE("explain names the nodes that left the multicast group, and no others") {
     nlohmann::json stage{{"job", 42},
                          {"outcome", "ok"},

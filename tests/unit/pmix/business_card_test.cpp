@@ -46,13 +46,14 @@ TEST_CASE("a card's bytes are those of the page") {
     card.mtu = 9000;
     card.rails = 2;
     card.relay_degree = 3;
+    card.relay_port = 0x1b60;
     ByteWriter page;
     page.u8(1).u16(258).u8(4).u8(10).u8(77).u8(1).u8(4).u16(0x1b59);
     for (int i = 0; i < 16; ++i) {
         page.u8(0xab);
     }
     page.u8(1).u8(1).u32(2).u8('n').u8('3').u32(0);
-    page.u32(2).u8(0xca).u8(0xfe).u32(9000).u8(2).u8(3);
+    page.u32(2).u8(0xca).u8(0xfe).u32(9000).u8(2).u8(3).u16(0x1b60);
     CHECK(encode_card(card) == page.take());
 }
 

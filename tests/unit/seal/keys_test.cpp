@@ -64,6 +64,12 @@ TEST_CASE("whatever differs, the key differs") {
     CHECK(seen.size() == 6);
 }
 
+// HKDF-SHA256 of the session, with "stagecast 1 relay" as salt and info, computed apart.
+TEST_CASE("the session of a relay follows from that of the multicast") {
+    CHECK(hex(relay_session(kSession)) == "9487162aa0b477a3be046a5289f5e83f");
+    CHECK(demux(relay_session(kSession)) != demux(kSession));
+}
+
 TEST_CASE("a nonce is the iv with the packet number in its last eight bytes") {
     PacketKey key{};
     key.iv = rising<12>(0x10);

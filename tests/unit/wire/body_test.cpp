@@ -262,6 +262,33 @@ TEST_CASE("RELEASE may list dropped members") {
     CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "02000701020100040003")));
 }
 
+TEST_CASE(
+    "RELEASE may state that the group goes on by a relay, and which members multicast misses") {
+    const Ending body{.outcome = 1,
+                      .rank = Rank{0x0201},
+                      .why = "no space",
+                      .relay_degree = 3,
+                      .unreached = {{.first = Rank{3}, .last = Rank{4}},
+                                    {.first = Rank{9}, .last = Rank{0x107}}}};
+    const std::string text = std::string{kEnding} + "0400010305000800030004" + "00090107";
+    CHECK(hex(write(body)) == text);
+    const auto read = read_ending(unhex(text));
+    REQUIRE(read);
+    CHECK(read->relay_degree == 3);
+    CHECK(read->unreached == body.unreached);
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "04000100")));        // degree 0
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "040000")));          // no degree
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "050003000300")));    // no run
+    CHECK_FALSE(read_ending(unhex(std::string{kEnding} + "05000400040003")));  // goes back
+    const Ending longest{.outcome = 2,
+                         .rank = {},
+                         .why = std::string(kMaxWhyBytes, 'x'),
+                         .relay_degree = 255,
+                         .unreached = std::vector(kMaxUnreachedRuns, RankRun{})};
+    CHECK(write(longest).size() + 72 <= kMaxBodyBytes);
+    CHECK(read_ending(write(longest)));
+}
+
 TEST_CASE("END has its bytes") {
     CHECK(hex(write(End{.blocks = 64})) == kEnd);
     CHECK(read_end(unhex(kEnd))->blocks == 64);

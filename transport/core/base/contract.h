@@ -165,6 +165,8 @@ enum class Phase : std::uint8_t {
     released,
     /// This member cannot hold the object, or RELEASE said that the group failed: `why`.
     failed,
+    /// The group goes on by a relay of Outcome::relay_degree: this session is over.
+    handed_over,
 };
 
 /// A member that the group went on without (FaultPolicy::drop).
@@ -196,7 +198,11 @@ struct Outcome {
     Instant stream_may_wait_until = Instant::min();
     /// How often it left the group because of other traffic on its path.
     std::uint32_t times_left = 0;
-    bool was_unreachable = false;  ///< Multicast did not reach this member.
+    bool was_unreachable = false;   ///< Multicast did not reach this member.
+    std::uint8_t relay_degree = 0;  ///< Once handed over.
+    /// Members that run and that multicast does not reach, if the broadcast ended because of
+    /// them. A receiver lists as many as RELEASE has room for.
+    std::vector<Rank> unreached;
 };
 
 /// Which receivers the source's rate follows if none is configured (docs/protocol, 6.3).
@@ -222,6 +228,14 @@ enum class ReadinessPolicy : std::uint8_t {
 enum class FaultPolicy : std::uint8_t {
     fail,  ///< All fail.
     drop,  ///< The others go on without it.
+};
+
+/// What the source does about receivers that run and do not hear the group, before it sends any
+/// data (7.8).
+enum class UnreachedPolicy : std::uint8_t {
+    fetch,  ///< They fetch the object by repair requests.
+    relay,  ///< The group goes on by a relay.
+    fail,   ///< They fail.
 };
 
 /// Whether a receiver leaves the group when other traffic fills its path (7.6).
@@ -259,6 +273,9 @@ struct CoreConfig {
     ReadinessPolicy readiness_policy = ReadinessPolicy::fence;
     LeavePolicy leave_policy = LeavePolicy::never;
     FaultPolicy fault_policy = FaultPolicy::fail;  ///< Only the source's counts.
+    /// A receiver obeys a source that goes on by a relay only if its own is `relay`.
+    UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
+    std::uint8_t relay_degree = 1;  ///< The source's; of the relay by which the group goes on.
     /// Loss in an earlier broadcast, packets in a million.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint32_t resident_blocks = 64;

@@ -210,6 +210,12 @@ struct EndingLimits {
     /// A member that still solicits after this may be behind a path that drops OFFERs of full
     /// packet size: all use smaller packets.
     Duration path_patience = std::chrono::milliseconds{400};
+    /// A member that solicits an OFFER this long after its first solicitation, and after
+    /// unreached_offers more of them, does not hear the group.
+    Duration unreached_after = std::chrono::milliseconds{30};
+    std::uint32_t unreached_offers = 3;
+    /// How often a member confirms at once that the group goes on by a relay.
+    std::uint16_t hand_over_confirms = 3;
     /// Times the number of members: the spread of the READYs.
     Duration ready_jitter = std::chrono::microseconds{15};
     /// RELEASE is repeated after this; the interval doubles

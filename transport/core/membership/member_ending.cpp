@@ -35,13 +35,19 @@ void MemberEnding::on_failure(Instant now, const Error& why) {
 
 void MemberEnding::on_release(Instant now, const wire::Ending& release, ControlQueue& out) {
     leaving_.stop();
-    if (config_.members <= limits_.confirming_members_max) {
+    // After a hand-over no member answers the source again.
+    const bool is_hand_over = release.relay_degree > 0;
+    if (is_hand_over || config_.members <= limits_.confirming_members_max) {
         const wire::Done body{.ranks = {{.first = config_.own, .last = config_.own}}};
-        out.push_peer(wire::PacketType::done_ack, config_.source, wire::write(body));
+        out.push(wire::PacketType::done_ack,
+                 {.to_group = false, .peer = config_.source},
+                 wire::write(body),
+                 0,
+                 is_hand_over ? limits_.hand_over_confirms : std::uint16_t{1});
     }
     if (!release_) {
         release_ = release;
-        if (has_children_) {
+        if (has_children_ && !is_hand_over) {
             stays_until_ = now + limits_.answer_late_member;
         }
     }

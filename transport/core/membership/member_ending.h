@@ -27,7 +27,8 @@ class MemberEnding {
     /// This member cannot go on: starts LEAVE.
     void on_failure(Instant now, const Error& why);
     /// RELEASE arrived. It is passed on to members that ask later. A member of a small group
-    /// confirms it, so that the source need not stay.
+    /// confirms it, so that the source need not stay; every member, if the group goes on by a
+    /// relay, for which this member leaves at once.
     void on_release(Instant now, const wire::Ending& release, ControlQueue& out);
     /// A member that should know the end sent something: answers with RELEASE, if it is known.
     void answer(Rank from, ControlQueue& out) const;

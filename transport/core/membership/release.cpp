@@ -17,7 +17,39 @@ std::vector<DroppedMember> members_of(const RankSet& ranks) {
     return members;
 }
 
+std::vector<Rank> ranks_of(const std::vector<wire::RankRun>& runs, const CoreConfig& config) {
+    RankSet ranks{config.members};
+    ranks.add(runs);
+    std::vector<Rank> all;
+    for (std::uint32_t i = 0; ranks.count() > 0 && i < ranks.members(); ++i) {
+        if (const Rank rank{static_cast<std::uint16_t>(i)}; ranks.has(rank)) {
+            all.push_back(rank);
+        }
+    }
+    return all;
+}
+
 }  // namespace
+
+std::vector<wire::RankRun> runs_of(const std::vector<Rank>& unreached,
+                                   const CoreConfig& config) {
+    RankSet ranks{config.members};
+    for (const Rank rank : unreached) {
+        ranks.add(rank);
+    }
+    return ranks.runs(wire::kMaxUnreachedRuns, RankSet{config.members});
+}
+
+wire::Ending hand_over_of(const CoreConfig& config) {
+    wire::Ending release;
+    release.outcome = wire::Ending::kNodes;
+    release.rank = config.source;
+    release.why =
+        "multicast does not reach all nodes, so that the others go on over TCP, which "
+        "the stagecast of this node cannot";
+    release.relay_degree = config.relay_degree;
+    return release;
+}
 
 wire::Ending release_of(const BroadcastResult& result, const CoreConfig& config) {
     wire::Ending release;
@@ -42,7 +74,11 @@ std::optional<MemberResult> result_of(const wire::Ending& release,
     RankSet dropped{config.members};
     dropped.add(release.dropped);
     MemberResult result;
-    if (release.outcome != 0) {
+    result.unreached = ranks_of(release.unreached, config);
+    if (release.relay_degree > 0 && config.unreached_policy == UnreachedPolicy::relay) {
+        result.phase = Phase::handed_over;
+        result.relay_degree = release.relay_degree;
+    } else if (release.outcome != 0) {
         result.phase = Phase::failed;
         result.culprit = release.rank;
         result.why = Error{blame_of(release.outcome), release.why};  // The culprit's, not ours.

@@ -12,12 +12,20 @@ namespace stage::core {
 /// The content of RELEASE. Requires a result that has a failure or is a success.
 [[nodiscard]] wire::Ending release_of(const BroadcastResult& result, const CoreConfig& config);
 
+/// The RELEASE by which the group goes on over a relay.
+[[nodiscard]] wire::Ending hand_over_of(const CoreConfig& config);
+/// What RELEASE lists of the members that multicast does not reach.
+[[nodiscard]] std::vector<wire::RankRun> runs_of(const std::vector<Rank>& unreached,
+                                                 const CoreConfig& config);
+
 /// How the broadcast ended for one member.
 struct MemberResult {
     Phase phase = Phase::released;
     std::optional<Error> why;  ///< Only if it failed.
     Rank culprit;
     std::vector<DroppedMember> dropped;
+    std::uint8_t relay_degree = 0;  ///< If the group goes on by a relay.
+    std::vector<Rank> unreached;    ///< Members that multicast does not reach.
 };
 
 /// What a RELEASE means for a receiver that holds the object or does not. Nothing if it cannot

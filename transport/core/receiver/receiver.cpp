@@ -72,7 +72,8 @@ struct Receiver::Parts {
     [[nodiscard]] std::optional<Instant> next() const;
 
     [[nodiscard]] bool is_over() const {
-        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed ||
+               outcome.phase == Phase::handed_over;
     }
     /// READY waits until the member holds what its configuration says.
     [[nodiscard]] bool may_answer() const {
@@ -387,6 +388,11 @@ void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
     outcome.culprit = result->culprit;
     outcome.why = result->why;
     outcome.dropped = result->dropped;
+    outcome.relay_degree = result->relay_degree;
+    outcome.unreached = result->unreached;
+    outcome.was_unreachable =
+        outcome.was_unreachable ||
+        std::ranges::find(outcome.unreached, config.own) != outcome.unreached.end();
     stop();
 }
 

@@ -28,6 +28,7 @@ std::optional<Instant> SourceWatch::deadline(Phase phase) const {
             return heard_at_ + stall_timeout_;
         case Phase::released:
         case Phase::failed:
+        case Phase::handed_over:
             break;
     }
     return std::nullopt;

@@ -240,7 +240,7 @@ void RelaySource::Parts::work(Instant now) {
 
 /// How long nothing may move before the members that are not done count as failed.
 Duration RelaySource::Parts::patience() const {
-    if (outcome.phase == Phase::wiring) {
+    if (seen.count() == 0) {
         return config.ready_timeout;
     }
     // (Both sums wrap alike.)
@@ -262,7 +262,7 @@ void RelaySource::Parts::watch(Instant now) {
     }
     const std::string time = std::to_string(patience() / std::chrono::seconds{1}) + " s";
     const std::string why =
-        outcome.phase == Phase::wiring
+        seen.count() == 0
             ? "no node has connected to the source within " + time +
                   ": the data ports (DataPortRange, TCP) are closed between the nodes"
             : "this node made no progress for " + time +

@@ -7,6 +7,7 @@
 #include "transport/core/feedback/report_board.h"
 #include "transport/core/feedback/representatives.h"
 #include "transport/core/membership/away_members.h"
+#include "transport/core/membership/group_probe.h"
 #include "transport/core/membership/member_ending.h"
 #include "transport/core/membership/readiness.h"
 #include "transport/core/rate/rate_control.h"
@@ -79,6 +80,7 @@ struct Sender::Parts {
     void work(Instant now);
     void start(Instant now);
     void work_on_readiness(Instant now);
+    void answer_probe(Instant now);
     void work_on_object(Instant now);
     void keep_alive(Instant now);
     void watch_members(Instant now);
@@ -114,7 +116,8 @@ struct Sender::Parts {
                             : config.stall_timeout * limits.ending.finish_patience;
     }
     [[nodiscard]] bool is_over() const {
-        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed ||
+               outcome.phase == Phase::handed_over;
     }
     [[nodiscard]] FirstPass& pass() { return blocks.pass(); }
     [[nodiscard]] const FirstPass& pass() const { return blocks.pass(); }
@@ -130,6 +133,7 @@ struct Sender::Parts {
     SourceBlocks blocks;
     SourceRepairs repairs;
     Readiness readiness;
+    GroupProbe probe;
     Representatives representatives;
     ReportBoard board;
     RateControl pace;
@@ -160,6 +164,7 @@ Sender::Parts::Parts(const CoreConfig& given,
       blocks{config, shape, limits},
       repairs{config, limits, blocks.chunks_max(), blocks, blocks.pool()},
       readiness{config, shape, limits},
+      probe{config, limits.ending},
       representatives{config, limits.feedback, prng},
       board{config, limits.feedback},
       pace{config, limits},
@@ -243,6 +248,11 @@ void Sender::Parts::on_ready(Instant now, const Datagram& datagram, const wire::
     const Rank from = datagram.header.rank;
     const bool holds = (datagram.header.flags & wire::kFlagHolds) != 0;
     readiness.on_ready(now, datagram.arrived_at, from, ready, holds);
+    if (ready.source_time_us == 0) {
+        probe.on_call(datagram.arrived_at, from);
+    } else if (!away.is_unreachable(from)) {
+        probe.on_heard(from);
+    }
     watch.on_moved(now, from);
     board.begin_with(from, std::min(ready.held, shape.blocks));
 }
@@ -307,6 +317,9 @@ void Sender::Parts::on_left(Instant now, Rank from, const wire::Left& left) {
         repairs.set_representatives(board.present());
         update_listeners(now);
     }
+    if (away.is_unreachable(from)) {
+        probe.on_unreachable(from);
+    }
     if (away.is_unreachable(from) && !readiness.ready().has(from)) {
         control.push_peer(wire::PacketType::offer, from, readiness.offer(now));
     }
@@ -360,6 +373,8 @@ void Sender::Parts::work(Instant now) {
     }
     if (!is_over()) {
         work_on_readiness(now);
+    }
+    if (!is_over()) {
         work_on_object(now);
         watch_own_disk(now);
         watch_members(now);
@@ -381,8 +396,15 @@ void Sender::Parts::work_on_readiness(Instant now) {
     if (is_offered_whole && pass().has_loaded_all() && !readiness.goes_with_offers()) {
         readiness.add(now, blocks.descriptors());
     }
-    if (readiness.poll(now, control) && is_offered_whole && pass().is_over()) {
-        send_to_late(now);
+    if (readiness.poll(now, control)) {
+        probe.on_offer();
+        if (is_offered_whole && pass().is_over()) {
+            send_to_late(now);
+        }
+    }
+    answer_probe(now);
+    if (is_over()) {
+        return;
     }
     if (outcome.phase == Phase::wiring && readiness.may_begin()) {
         // A small object may have been read, and finished here, before all were heard.
@@ -401,6 +423,35 @@ void Sender::Parts::work_on_readiness(Instant now) {
         }
         readiness.leave_out(accused->rank);
     }
+}
+
+/// All members run, and some do not hear the group. An object of which much was sent is not
+/// sent again.
+void Sender::Parts::answer_probe(Instant now) {
+    if (!probe.is_complete(readiness.ready()) || ending.has_failed()) {
+        return;
+    }
+    const std::vector<Rank> unreached = probe.unreached();
+    ending.name_unreached(unreached);
+    if (config.unreached_policy == UnreachedPolicy::fail) {
+        outcome.unreached = unreached;
+        for (const Rank rank : unreached) {
+            probe.on_heard(rank);
+            fail(now, rank, Blame::node, "multicast does not reach this node");
+        }
+        return;
+    }
+    const bool is_early = outcome.phase == Phase::wiring || is_offered_whole;
+    if (!is_early || !ending.dropped().empty()) {
+        return;
+    }
+    outcome.phase = Phase::handed_over;
+    outcome.relay_degree = config.relay_degree;
+    outcome.unreached = unreached;
+    ending.hand_over(now);
+    repairs.server().clear();
+    watch.stop();
+    end.stop();
 }
 
 void Sender::Parts::work_on_object(Instant now) {

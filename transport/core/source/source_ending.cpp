@@ -1,5 +1,6 @@
 #include "transport/core/source/source_ending.h"
 
+#include "transport/base/invariant.h"
 #include "transport/core/membership/release.h"
 
 #include <utility>
@@ -31,16 +32,28 @@ const wire::Ending* SourceEnding::decide(Instant now, bool is_held) {
     if (released_ || (!failure && !(result_.is_success() && is_held))) {
         return nullptr;
     }
-    released_ = release_of(result_, config_);
+    begin(now, release_of(result_, config_));
     if (failure) {
         blame_ = failure->why.blame();
     }
     for (const DroppedMember& each : result_.dropped()) {
         confirmed_.add(each.rank);
     }
+    return &*released_;
+}
+
+void SourceEnding::hand_over(Instant now) {
+    invariant(!released_, "a broadcast ends once");
+    begin(now, hand_over_of(config_));
+}
+
+void SourceEnding::begin(Instant now, wire::Ending release) {
+    released_ = std::move(release);
+    if (released_->dropped.empty()) {
+        released_->unreached = runs_of(unreached_, config_);
+    }
     release_.start(now);
     stays_until_ = now + stays_;
-    return &*released_;
 }
 
 void SourceEnding::release_unresponsive(const RankSet& ready, ControlQueue& out) const {
@@ -69,6 +82,11 @@ void SourceEnding::on_late(const Datagram& datagram, ControlQueue& out) {
 void SourceEnding::poll(Instant now, ControlQueue& out) {
     if (released_ && release_.is_due(now)) {
         out.push_group(wire::PacketType::release, wire::write(*released_));
+        for (const Rank rank : unreached_) {
+            if (!confirmed_.has(rank)) {
+                out.push_peer(wire::PacketType::release, rank, wire::write(*released_));
+            }
+        }
     }
     if (stays_until_ && now >= *stays_until_) {
         stays_until_.reset();

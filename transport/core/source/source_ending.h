@@ -27,6 +27,8 @@ class SourceEnding {
     void fail(Rank culprit, Blame blame, std::string why);
     /// The receivers that were dropped since the last call.
     [[nodiscard]] std::vector<Rank> take_dropped() { return std::exchange(dropped_, {}); }
+    /// A failure ends the broadcast, or has ended it.
+    [[nodiscard]] bool has_failed() const { return result_.failure().has_value(); }
     void on_done(std::span<const wire::RankRun> ranks) { result_.on_done(ranks); }
     void on_done(Rank rank) { result_.on_done(rank); }
     [[nodiscard]] const RankSet& done() const { return result_.done(); }
@@ -37,6 +39,11 @@ class SourceEnding {
     /// Null until the result is known; then RELEASE starts, and its content is returned once.
     /// `is_held`: the source's own copy is complete, whatever ranks a DONE lists.
     [[nodiscard]] const wire::Ending* decide(Instant now, bool is_held);
+    /// RELEASE names these, and is repeated to each of them by unicast, too.
+    void name_unreached(std::vector<Rank> ranks) { unreached_ = std::move(ranks); }
+    /// The broadcast goes on by a relay, as RELEASE states from now on. Requires that nothing
+    /// was decided.
+    void hand_over(Instant now);
     /// Of the failure that decided.
     [[nodiscard]] Blame blame() const { return blame_; }
     /// Members that are not in `ready`, or were dropped, may not hear the group: a few get
@@ -51,6 +58,8 @@ class SourceEnding {
     [[nodiscard]] std::optional<Instant> deadline() const;
 
   private:
+    void begin(Instant now, wire::Ending release);
+
     CoreConfig config_;
     Duration stays_;
     BroadcastResult result_;
@@ -60,6 +69,7 @@ class SourceEnding {
     std::optional<Instant> stays_until_;
     RankSet confirmed_;  ///< Members that acknowledged RELEASE, or were dropped.
     std::vector<Rank> dropped_;
+    std::vector<Rank> unreached_;
 };
 
 }  // namespace stage::core

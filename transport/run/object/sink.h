@@ -49,8 +49,8 @@ class BlockSink {
                                            MutableBytes room) = 0;
 
     /// Every block is held: sets sizes, modes and times, and gives the files their final names.
-    /// Called once. Only after it returned without an error may this node report DONE.
-    /// read_back() still works afterwards.
+    /// Only after it returned without an error may this node report DONE; called again, by a
+    /// second session for the same object, it does nothing. read_back() still works afterwards.
     [[nodiscard]] virtual Status finish() = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "transport/core/source/source_ending.h"
 
 #include "tests/unit/core/parts.h"
+#include "transport/core/membership/release.h"
 #include "transport/core/source/keep_alive.h"
 
 #include <catch2/catch.hpp>
@@ -82,6 +83,53 @@ TEST_CASE("RELEASE is repeated until all have confirmed it, or for a while") {
         source.ending.poll(kStart + source.limits.answer_late, source.control);
     }
     CHECK_FALSE(source.ending.deadline());
+}
+
+TEST_CASE("a hand-over is repeated, by unicast too where the group is not heard") {
+    CoreConfig config = config_of(0, 3);
+    config.relay_degree = 4;
+    SourceEnding ending{config, {}};
+    ControlQueue control{100};
+    ending.name_unreached({rank(2)});
+    ending.hand_over(kStart);
+    for (const Instant at : {kStart, kStart + milliseconds{5}}) {
+        ending.poll(at, control);
+        const auto sent = drained(control);
+        REQUIRE(sent.size() == 2);
+        CHECK(sent[0].to.to_group);
+        CHECK(sent[1].to == Destination{.to_group = false, .peer = rank(2)});
+        const auto release = wire::read_ending(sent[1].body);
+        REQUIRE(release);
+        CHECK(release->outcome == wire::Ending::kNodes);  // To a member that knows no relay.
+        CHECK(release->relay_degree == 4);
+        CHECK(release->unreached ==
+              std::vector<wire::RankRun>{{.first = rank(2), .last = rank(2)}});
+    }
+    ending.on_late(packet_of(2, wire::PacketType::done_ack), control);
+    ending.poll(kStart + milliseconds{20}, control);
+    CHECK(drained(control).size() == 1);
+    ending.on_late(packet_of(1, wire::PacketType::done_ack), control);
+    CHECK_FALSE(ending.deadline());
+}
+
+TEST_CASE("a hand-over is a failure to a member that cannot relay") {
+    CoreConfig config = config_of(1, 3);
+    config.relay_degree = 2;
+    wire::Ending release = hand_over_of(config);
+    release.unreached = runs_of({rank(2)}, config);
+    const auto failed = result_of(release, config, false);
+    REQUIRE(failed);
+    CHECK(failed->phase == Phase::failed);
+    CHECK(failed->why);
+    config.unreached_policy = UnreachedPolicy::relay;
+    for (const bool holds : {false, true}) {
+        const auto moved = result_of(release, config, holds);
+        REQUIRE(moved);
+        CHECK(moved->phase == Phase::handed_over);
+        CHECK(moved->relay_degree == 2);
+        CHECK(moved->unreached == std::vector{rank(2)});
+        CHECK_FALSE(moved->why);
+    }
 }
 
 TEST_CASE("RELEASE lists the members that were dropped, and does not wait for them") {

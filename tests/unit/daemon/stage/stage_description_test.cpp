@@ -109,8 +109,33 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     CHECK(why["slowest"][0]["node"] == "n1");
     CHECK(why["transport"] == "udp multicast");
     CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("239.1.2.3"));
+    CHECK_THAT(why["transport_why_not"].get<std::string>(), Catch::Contains("tcp unicast: "));
+    CHECK(why["relayed"] == false);
     world.plan.nodes.pop_back();  // A rank that the plan lacks is left out.
     why = explanation_of(view);
     CHECK(why["packets_lost"] == 2);
     CHECK(why["transport"] == "none");
+}
+
+TEST_CASE("an explanation names the nodes for which a staging went by TCP") {
+    World world;
+    world.report(Rank{0}, R"({"seconds":1.5,"group_relayed":true})");
+    world.report(Rank{1}, R"({"seconds":2.5,"group_relayed":true,"group_unheard":true})");
+    StageView view = world.view();
+    view.plan = &world.plan;
+    const json why = explanation_of(view);
+    CHECK(why["relayed"] == true);
+    CHECK(why["transport"] == "tcp unicast");
+    CHECK(why["transport_why"] == "multicast does not reach n1");
+    CHECK(why["transport_why_not"] == "udp multicast: multicast does not reach n1");
+}
+
+TEST_CASE("an explanation of a configured relay says what configured it") {
+    World world;
+    world.plan.relays = true;
+    StageView view = world.view();
+    view.plan = &world.plan;
+    CHECK(explanation_of(view)["transport_why"] == "no Interface= for multicast");
+    world.plan.transport = Transport::tcp;
+    CHECK(explanation_of(view)["transport_why"] == "Transport=tcp");
 }

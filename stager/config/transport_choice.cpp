@@ -1,0 +1,80 @@
+#include "stager/config/transport_choice.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+using Way = TransportChoice::Way;
+using IfUnreached = TransportChoice::IfUnreached;
+
+/// Names that a message has at most; of more it has the number.
+constexpr std::size_t kNamesMax = 32;
+
+std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), kNamesMax); ++i) {
+        text += (i > 0 ? ", " : "") + names[i];
+    }
+    return names.size() > kNamesMax
+               ? text + " and " + std::to_string(names.size() - kNamesMax) + " more"
+               : text;
+}
+
+TransportChoice relay(std::string why, std::string why_not_multicast) {
+    return {.way = Way::relay, .why = std::move(why), .why_not = std::move(why_not_multicast)};
+}
+
+TransportChoice forced_multicast(const std::vector<std::string>& unreached) {
+    TransportChoice choice{.way = Way::multicast,
+                           .why = "Transport=udp",
+                           .why_not = "Transport=udp allows multicast only",
+                           .if_unreached = IfUnreached::fail};
+    if (!unreached.empty()) {
+        choice.failure =
+            Error{Blame::node,
+                  "multicast does not reach " + listed(unreached) +
+                      ", and Transport=udp allows nothing else: the switches do not forward "
+                      "the group to these nodes (IGMP snooping without a querier), a router or "
+                      "firewall stands between, or packets of the interfaces' MTU are dropped"}
+                .remedy("set Transport=auto in stagecast.conf, or look at the network");
+    }
+    return choice;
+}
+
+}  // namespace
+
+TransportChoice choose_transport(const TransportFacts& facts) {
+    if (facts.configured == Transport::tcp) {
+        return relay("Transport=tcp", "Transport=tcp allows TCP only");
+    }
+    if (facts.configured == Transport::udp) {
+        return forced_multicast(facts.unreached);
+    }
+    if (!facts.has_interface) {
+        return relay("no Interface= for multicast", "no Interface= names one for it");
+    }
+    const bool can_relay = facts.without_port.empty();
+    if (!facts.unreached.empty() && can_relay) {
+        const std::string why = "multicast does not reach " + listed(facts.unreached);
+        return relay(why, why);
+    }
+    TransportChoice choice{.way = Way::multicast,
+                           .why = "every node hears the group",
+                           .why_not = "each byte would cross every link of the chain",
+                           .if_unreached = can_relay ? IfUnreached::relay : IfUnreached::fetch};
+    if (!can_relay) {
+        choice.why_not = listed(facts.without_port) + " can't take part: no TCP port";
+    }
+    if (!facts.unreached.empty()) {
+        choice.why = "some nodes hear the group, and " + listed(facts.unreached) +
+                     " fetch what they miss by unicast";
+    }
+    return choice;
+}
+
+const char* to_string(Way way) {
+    return way == Way::relay ? "tcp unicast" : "udp multicast";
+}
+
+}  // namespace stage

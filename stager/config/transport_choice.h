@@ -1,0 +1,45 @@
+// Chooses between multicast and the relay over TCP.
+//
+// A pure decision on what is known: the configuration before the members meet, their cards
+// after that, and before the first byte of data also which of them do not hear the group. The
+// source asks again whenever it knows more. docs/protocol/relay.md, 16.6.
+#pragma once
+
+#include "transport/base/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// The key Transport=. automatic: multicast where it reaches every member, otherwise the relay.
+enum class Transport : unsigned char { automatic = 0, udp = 1, tcp = 2 };
+
+struct TransportFacts {
+    Transport configured = Transport::automatic;
+    bool has_interface = true;  ///< Interface= names one for the multicast.
+    /// Members, by name, that listen on no TCP port.
+    std::vector<std::string> without_port{};
+    /// Members that run and do not hear the group; empty: none is known.
+    std::vector<std::string> unreached{};
+};
+
+struct TransportChoice {
+    enum class Way : unsigned char { multicast, relay };
+    /// What the source does if it learns of members that do not hear the group.
+    enum class IfUnreached : unsigned char { fetch, relay, fail };
+
+    Way way = Way::multicast;
+    std::string why;      ///< Why it is this one,
+    std::string why_not;  ///< and why not the other one.
+    IfUnreached if_unreached = IfUnreached::fetch;
+    std::optional<Error> failure{};  ///< The configured transport cannot reach every member.
+};
+
+[[nodiscard]] TransportChoice choose_transport(const TransportFacts& facts);
+
+/// "udp multicast" or "tcp unicast".
+[[nodiscard]] const char* to_string(TransportChoice::Way way);
+
+}  // namespace stage

@@ -1,0 +1,83 @@
+# Tests stages on a network that does not carry multicast to every node: files then go by TCP, or, with
+# Transport=udp, the job fails with the names of the nodes.
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 4; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" iptables -w -t raw -F; done
+  heal
+  test_ends
+}
+
+block_multicast() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 239.0.0.0/8 -j DROP || return 1; done; }
+sent_by() { lab on "$1" cat /sys/class/net/eth0/statistics/tx_bytes; }
+explains() { lab on n0 /srv/stagecast/bin/stagecast explain "$JOB" > "$WORK/said" || { cat "$WORK/said"; return 1; }; }
+says() { grep -Eq "$1" "$WORK/said" || { cat "$WORK/said"; return 1; }; }
+
+run_job() {
+  script 'srun /srv/rank.sh'
+  submit -N4 --stage-file=data job.sh
+  wait_job "$JOB" "${1:-COMPLETED}"
+}
+
+@test "where multicast reaches no node files go by TCP, and the first node sends them once" {
+  local before
+  input data 20000000
+  block_multicast n0 n1 n2 n3
+  before=$(sent_by n0)
+  run_job
+  [ $(($(sent_by n0) - before)) -lt 40000000 ]
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: tcp unicast: multicast does not reach n1, n2, n3$'
+  says '^  and not udp multicast: multicast does not reach n1'
+}
+
+@test "where multicast misses one node files go by TCP to all" {
+  input data 20000000
+  block_multicast n3
+  run_job
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: tcp unicast: multicast does not reach n3$'
+  says '^  not reached by multicast: n3; so all nodes'
+  [ "$(grep -c 'not reached' "$WORK/said")" = 1 ]
+  grep -q 'multicast does not reach n3' "$CLUSTER_DIR/log/stagecastd-n0.log"
+}
+
+@test "small files, trees and files that some nodes have in their cache, too" {
+  input data 5000
+  block_multicast n1
+  run_job
+  staged_everywhere "$OUT" data
+  lab exec -u alice -d "$T" bash -c 'mkdir -p tree/deep; head -c 3000000 /dev/urandom > tree/deep/a; : > tree/empty; tar -czf tree.tgz tree'
+  as_alice srun -N4 --stage-file=tree --stage-file=tree.tgz:out:extract \
+    sh -c 'cd $STAGECAST_DIR; diff -r tree "$SLURM_SUBMIT_DIR/tree" && diff -r out/tree "$SLURM_SUBMIT_DIR/tree"'
+}
+
+@test "where multicast reaches every node it is used" {
+  input data 3000000
+  run_job
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: udp multicast: every node hears the group'
+  says '^  and not tcp unicast: '
+}
+
+@test "with Transport=udp the job fails and names the nodes" {
+  input data 3000000
+  block_multicast n1 n3
+  lab on n0 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; echo Transport=udp >> /etc/stagecast/stagecast.conf'
+  restart_daemon n0
+  CODE=75 sbatch_fails --stage-file=data
+  grep -q 'node n1: multicast does not reach n1, n3, and Transport=udp' "$OUT" || { cat "$OUT"; false; }
+  lab on n0 bash -c 'mv /run/lab/conf /etc/stagecast/stagecast.conf'
+  restart_daemon n0
+}

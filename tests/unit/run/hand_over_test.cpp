@@ -1,0 +1,58 @@
+#include "transport/run/hand_over.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using std::chrono::seconds;
+
+TEST_CASE("the relay has the same members, other ports and a session of its own") {
+    BroadcastConfig config;
+    for (unsigned i = 0; i < 3; ++i) {
+        const auto octet = static_cast<std::uint8_t>(i + 1);
+        BroadcastMember member{.peer =
+                                   *Address::parse("10.0.0." + std::to_string(octet), 7000)};
+        member.incarnation.fill(std::byte{octet});
+        member.relay_port = static_cast<std::uint16_t>(8000 + i);
+        config.members.push_back(member);
+    }
+    config.session.fill(std::byte{7});
+    config.unreached_policy = core::UnreachedPolicy::relay;
+    config.flows = 4;
+    config.ready_timeout = seconds{600};
+    config.stall_timeout = seconds{30};
+    core::Outcome outcome;
+    outcome.phase = core::Phase::handed_over;
+    outcome.relay_degree = 2;
+    const BroadcastConfig relay = relay_after(config, outcome);
+    CHECK(relay.relay_degree == 2);
+    CHECK(relay.session != config.session);
+    CHECK(seal::demux(relay.session) != seal::demux(config.session));
+    CHECK(relay.members[2].peer == *Address::parse("10.0.0.3", 8002));
+    CHECK(relay.members[2].incarnation == config.members[2].incarnation);
+    CHECK(relay.unreached_policy == core::UnreachedPolicy::fetch);
+    CHECK(relay.flows == 1);
+    CHECK(relay.ready_timeout == config.stall_timeout);
+}
+
+TEST_CASE("the report is on both sessions") {
+    BroadcastReport first;
+    first.ran = seconds{2};
+    first.driver.packets_sent = 5;
+    first.outcome.was_unreachable = true;
+    first.outcome.unreached = {Rank{1}};
+    BroadcastReport second;
+    second.ran = seconds{3};
+    second.held_after = seconds{1};
+    second.driver.packets_sent = 7;
+    second.transport = "tcp";
+    const BroadcastReport both = joined(first, second);
+    CHECK(both.was_handed_over);
+    CHECK(both.ran == seconds{5});
+    CHECK(both.held_after == seconds{3});
+    CHECK(both.driver.packets_sent == 12);
+    CHECK(both.transport == "tcp");
+    CHECK(both.outcome.was_unreachable);
+    CHECK(both.outcome.unreached == first.outcome.unreached);
+    first.held_after = seconds{1};  // A small object may be held before the hand-over.
+    CHECK(joined(first, second).held_after == seconds{1});
+}

@@ -1,0 +1,46 @@
+#include "transport/core/membership/group_probe.h"
+
+#include <algorithm>
+
+namespace stage::core {
+
+GroupProbe::GroupProbe(const CoreConfig& config, const EndingLimits& limits)
+    : limits_{limits},
+      calls_(config.unreached_policy != UnreachedPolicy::fetch &&
+                     config.chunk_bytes_fallback == 0
+                 ? config.members
+                 : 0U) {
+}
+
+void GroupProbe::on_call(Instant arrived, Rank from) {
+    if (from.index() >= calls_.size()) {
+        return;
+    }
+    Call& call = calls_[from.index()];
+    if (call.first == Instant{}) {
+        call = {.first = arrived, .offers = offers_};
+    } else if (arrived >= call.first + limits_.unreached_after &&
+               offers_ >= call.offers + limits_.unreached_offers) {
+        on_unreachable(from);
+    }
+}
+
+void GroupProbe::on_unreachable(Rank from) {
+    const auto at = std::ranges::lower_bound(unreached_, from);
+    if (from.index() < calls_.size() && (at == unreached_.end() || *at != from)) {
+        unreached_.insert(at, from);
+    }
+}
+
+void GroupProbe::on_heard(Rank from) {
+    std::erase(unreached_, from);
+}
+
+bool GroupProbe::is_complete(const RankSet& ready) const {
+    const auto unanswered =
+        std::ranges::count_if(unreached_, [&](Rank rank) { return !ready.has(rank); });
+    return !unreached_.empty() &&
+           ready.count() + static_cast<std::size_t>(unanswered) == ready.members();
+}
+
+}  // namespace stage::core

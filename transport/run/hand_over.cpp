@@ -1,0 +1,41 @@
+#include "transport/run/hand_over.h"
+
+#include "transport/base/invariant.h"
+
+#include <algorithm>
+
+namespace stage {
+
+BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcome& outcome) {
+    invariant(outcome.phase == core::Phase::handed_over && outcome.relay_degree > 0,
+              "a relay follows a hand-over");
+    BroadcastConfig relay = multicast;
+    relay.relay_degree = outcome.relay_degree;
+    relay.session = seal::relay_session(multicast.session);
+    relay.unreached_policy = core::UnreachedPolicy::fetch;
+    relay.flows = 1;
+    relay.rails = 1;
+    relay.group_buffer_bytes = 0;
+    for (BroadcastMember& member : relay.members) {
+        member.peer.port = member.relay_port;
+    }
+    // All members are known to run.
+    relay.ready_timeout = std::min(multicast.ready_timeout, multicast.stall_timeout);
+    return relay;
+}
+
+BroadcastReport joined(const BroadcastReport& multicast, BroadcastReport relay) {
+    relay.was_handed_over = true;
+    relay.refused += multicast.refused;
+    relay.driver += multicast.driver;
+    relay.ran += multicast.ran;
+    if (relay.held_after) {
+        relay.held_after = multicast.held_after.value_or(*relay.held_after + multicast.ran);
+    }
+    relay.own_memory_bytes = std::max(relay.own_memory_bytes, multicast.own_memory_bytes);
+    relay.outcome.was_unreachable = multicast.outcome.was_unreachable;
+    relay.outcome.unreached = multicast.outcome.unreached;
+    return relay;
+}
+
+}  // namespace stage

@@ -1,0 +1,19 @@
+// What becomes of a broadcast whose multicast session ended by a hand-over to a relay.
+//
+// The members and the object are the same. The session is another one, with keys of its own,
+// over the ports on which the members listen for it.
+#pragma once
+
+#include "transport/run/broadcast.h"
+
+namespace stage {
+
+/// The configuration of the relay. Requires an outcome in the phase `handed_over`. The caller
+/// sets anew what this member holds.
+[[nodiscard]] BroadcastConfig relay_after(const BroadcastConfig& multicast,
+                                          const core::Outcome& outcome);
+
+/// The report on both sessions together.
+[[nodiscard]] BroadcastReport joined(const BroadcastReport& multicast, BroadcastReport relay);
+
+}  // namespace stage
