@@ -108,6 +108,9 @@ stayed_small() {
 # Neither the file nor a temporary one.
 absent() { [ -z "$(lab on "$1" find /tmp -name '*received.copy*')" ]; }
 
+# In the network namespace that holds the switches and their ports, p0-n0 and on.
+in_switch() { nsenter --target "$(cat "$CLUSTER_DIR/cluster.pid")" --net -- "$@"; }
+
 # The group's address and port as any local user of HOST can see them.
 group_seen() {
   GROUP=$(lab on "$1" awk 'length($1) == 8 && $1 ~ /^[0-9A-F]+$/ && $1 != "010000E0" { print $1; exit }' /proc/net/igmp)

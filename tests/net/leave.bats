@@ -34,7 +34,6 @@ teardown() {
   engine_ends
 }
 
-in_switch() { nsenter --target "$(cat "$CLUSTER_DIR/cluster.pid")" --net -- "$@"; }
 
 # group_bytes NODE: the group's bytes that the host's link brought, with or without listeners.
 group_bytes() { lab on "$1" iptables -w -t raw -nvxL PREROUTING | awk '/239\.0\.0\.0/ { print $2 }'; }
