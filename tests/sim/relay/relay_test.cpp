@@ -111,6 +111,53 @@ TEST_CASE("a member whose disk refuses a block ends the relay with its name", "[
     }
 }
 
+/// All but these were released, and know which were dropped.
+void expect_dropped(const RelayWorld& world,
+                    std::uint32_t members,
+                    const std::vector<std::uint32_t>& dropped) {
+    CHECK(world.faults().empty());
+    for (std::uint32_t rank = 0; rank < members; ++rank) {
+        CAPTURE(rank);
+        if (std::ranges::find(dropped, rank) != dropped.end()) {
+            CHECK(world.outcome(rank).phase != core::Phase::released);
+            continue;
+        }
+        CHECK(world.outcome(rank).phase == core::Phase::released);
+        std::vector<std::uint32_t> known;
+        for (const core::DroppedMember& each : world.outcome(rank).dropped) {
+            known.push_back(each.rank.value());
+        }
+        CHECK(known == dropped);
+    }
+}
+
+TEST_CASE("where failed members are dropped the others complete", "[relay]") {
+    RelayPlan plan{.members = 12, .object_bytes = 32U << 20U, .stall_timeout = 6s};
+    plan.degree = GENERATE(1U, 2U);
+    plan.drops_failed = true;
+    SECTION("one that crashes") {
+        plan.crashes = {{1, 1s}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_dropped(world, 12, {1});
+        CHECK(world.now() < plan.degree * world.wire_time() + 14s);  // one time-out
+    }
+    SECTION("one that is stopped") {
+        plan.stops = {{1, {.from = 1s, .until = 100s}}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_dropped(world, 12, {1});
+        CHECK(world.now() < plan.degree * world.wire_time() + 20s);
+    }
+    SECTION("one whose disk is full, and one that crashes") {
+        plan.refused_store = std::pair{11U, 7U};
+        plan.crashes = {{3, 2s}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_dropped(world, 12, {3, 11});
+    }
+}
+
 TEST_CASE("a block that a relaying member damaged is fetched again, by it and below",
           "[relay]") {
     RelayWorld world{{.members = 6, .object_bytes = 16U << 20U, .damaged = std::pair{2U, 4U}}};

@@ -221,9 +221,11 @@ void RelayReceiver::Parts::on_request(Rank child, const wire::Request& request) 
 
 /// A member below cannot go on: the source decides what that means.
 void RelayReceiver::Parts::on_leave(const wire::Ending& from_below) {
+    if (!leave || leave->rank != from_below.rank) {
+        control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(from_below));
+    }
     if (!leave) {
-        leave = from_below;
-        control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(*leave));
+        leave = from_below;  // For another parent.
     }
 }
 
