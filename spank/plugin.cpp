@@ -174,6 +174,16 @@ int on_verbose(int /*val*/, const char* /*argument*/, int remote) noexcept {
         end_client);
 }
 
+int on_no_kill(int /*val*/, const char* /*argument*/, int remote) noexcept {
+    return run_hook(
+        [&] {
+            if (remote == 0) {
+                plugin(0, nullptr).submit.on_no_kill();
+            }
+        },
+        end_client);
+}
+
 /// Slurm copies the option, but its structure has pointers to non-const.
 void register_option(spank_t slurm,
                      std::string name,
@@ -207,6 +217,11 @@ void register_options(spank_t slurm) {
                     "",
                     "say on the job's stderr what was staged, and how long it took",
                     on_verbose);
+    register_option(slurm,
+                    "stage-no-kill",
+                    "",
+                    "go on without a node that fails while the job's files are on their way",
+                    on_no_kill);
 }
 
 void on_options_parsed(Plugin& plugin, SlurmHost& host) {

@@ -60,6 +60,7 @@ std::optional<std::string> objection(const Answer& answer, bool is_script_first)
         case VerdictState::partial:
             return std::nullopt;
         case VerdictState::failed:
+        case VerdictState::dropped:
             return verdict->sentence.empty() ? "staging failed" : verdict->sentence;
         case VerdictState::unknown:
             return std::string{"stagecastd knows nothing of this job's files; "} +
@@ -79,7 +80,7 @@ Blame blame_of(const Answer& answer) {
         return refused->blame;
     }
     const auto* const verdict = std::get_if<Verdict>(&answer);
-    const bool has_blame = verdict != nullptr && verdict->state == VerdictState::failed;
+    const bool has_blame = verdict != nullptr && is_failure(verdict->state);
     return has_blame ? verdict->blame : Blame::node;
 }
 

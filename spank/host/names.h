@@ -44,6 +44,8 @@ inline constexpr const char* kSomething = "given";
 inline constexpr const char* kStageDir = "STAGECAST_DIR";
 inline constexpr const char* kStageFiles = "STAGECAST_FILES";
 inline constexpr const char* kJobStatus = "STAGECAST_JOB_STATUS";
+/// The nodes that the job goes on without, as srun --exclude= takes them.
+inline constexpr const char* kDroppedNodes = "STAGECAST_DROPPED_NODES";
 /// The directory of a step's own files: "$STAGECAST_DIR/step.N".
 inline constexpr const char* kStepDir = "STAGECAST_STEP_DIR";
 

@@ -27,6 +27,8 @@ void apply(Site& site, const KeyValue& entry) {
         }
     } else if (same_word(entry.key, "StageFrom")) {
         site.is_script_first = same_word(entry.value, "prolog-script");
+    } else if (same_word(entry.key, "OnNodeFault")) {
+        site.may_drop = same_word(entry.value, "drop");
     }
 }
 

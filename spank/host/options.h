@@ -29,6 +29,7 @@ struct Site {
     bool is_enabled = true;                             ///< Enabled
     Duration stage_timeout = std::chrono::minutes{10};  ///< StageTimeout
     bool is_script_first = false;                       ///< StageFrom=prolog-script
+    bool may_drop = false;                              ///< OnNodeFault=drop
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);

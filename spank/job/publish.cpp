@@ -55,6 +55,9 @@ void publish(SpankHandle& handle,
     if (!directory.empty()) {
         handle.set_job_variable(kStageDir, directory);
     }
+    if (job && !job->dropped_nodes.empty()) {
+        handle.set_job_variable(kDroppedNodes, job->dropped_nodes);
+    }
     if (!has_failed && (job || step)) {
         if (files.size() <= kMaxFilesBytes) {
             handle.set_job_variable(kStageFiles, files);

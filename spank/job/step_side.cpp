@@ -68,7 +68,7 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
     }
     if (may_be_unknown && is_unknown(*answer)) {
         // The environment describes another component.
-        for (const char* const name : {kStageDir, kStageFiles, kJobStatus}) {
+        for (const char* const name : {kStageDir, kStageFiles, kJobStatus, kDroppedNodes}) {
             handle.unset_job_variable(name);
         }
         return;
@@ -77,12 +77,12 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         is_unknown(*answer) && read_site(arguments_.conf_path).is_script_first;
     if (auto reason = objection(*answer, is_script_first)) {
         const auto* const verdict = std::get_if<Verdict>(&*answer);
-        const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
+        const bool is_named = verdict != nullptr && is_failure(verdict->state);
         fail(handle,
              {.sentence =
-                  is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
+                  is_named ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
               .blame = blame_of(*answer),
-              .is_local = !is_groups});
+              .is_local = !is_named || verdict->state == VerdictState::dropped});
     }
 }
 

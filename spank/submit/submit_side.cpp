@@ -203,7 +203,10 @@ void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::s
 }
 
 Result<StageOptions> SubmitSide::options_of(const SpankHandle& handle, const Site& site) const {
-    StageOptions options{.timeout_s = 0, .is_verbose = is_verbose_, .umask = umask_of(handle)};
+    StageOptions options{.timeout_s = 0,
+                         .is_verbose = is_verbose_,
+                         .is_no_kill = is_no_kill_,
+                         .umask = umask_of(handle)};
     if (timeout_.empty()) {
         return options;
     }
@@ -257,6 +260,10 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
     if (!site.is_enabled) {
         return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
             "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+    }
+    if (new_job && wanted.is_no_kill && !site.may_drop) {
+        return Error{Blame::user, "--stage-no-kill is not allowed at this site"}.remedy(
+            "leave it out, or ask the administrator (OnNodeFault=drop in stagecast.conf)");
     }
     const auto specs = this->specs(handle);
     if (!specs) {

@@ -24,10 +24,11 @@ class SubmitSide {
     /// Records one occurrence. `inherited`: kInheritedOption is set in this process (see
     /// names.h).
     void on_option(std::string_view value, bool inherited);
-    /// --stage-timeout and --stage-verbose: the last occurrence counts; without files they have
-    /// no effect.
+    /// --stage-timeout, --stage-verbose and --stage-no-kill: the last occurrence counts;
+    /// without files they have no effect.
     void on_timeout(std::string_view value) { timeout_ = value.substr(0, kMaxTimeoutBytes); }
     void on_verbose() { is_verbose_ = true; }
+    void on_no_kill() { is_no_kill_ = true; }
 
     /// Hands the collected specs on and clears them. Without the option it only reads the
     /// client's arguments and environment.
@@ -57,6 +58,7 @@ class SubmitSide {
     std::string origin_;  ///< Where values_ come from, for messages.
     std::string timeout_;
     bool is_verbose_ = false;
+    bool is_no_kill_ = false;
     bool is_first_value_ = true;   ///< No occurrence seen for this component.
     std::size_t component_ = 0;    ///< Components parsed so far.
     bool has_step_specs_ = false;  ///< An earlier component had specs for its step.

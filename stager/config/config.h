@@ -29,8 +29,9 @@ enum class Compress : unsigned char { automatic = 0, no = 1 };
 /// What announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
 
-/// What happens to a job whose staging failed by a node's fault, not by its user's.
-enum class OnNodeFault : unsigned char { fail = 0, requeue = 1 };
+/// What happens to a job whose staging failed by a node's fault, not by its user's. drop: a job
+/// with --stage-no-kill goes on without the nodes that fail while its files are on their way.
+enum class OnNodeFault : unsigned char { fail = 0, requeue = 1, drop = 2 };
 
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203, for arithmetic on ranges.
 using GroupAddress = std::uint32_t;

@@ -178,12 +178,14 @@ constexpr std::array kKeys{
               "Interval at which a job's first node asks slurmctld during staging whether the "
               "job still exists; the first time after 2 s, if that is sooner."},
     ConfigKey{"OnNodeFault",
-              ChoiceKey{&Config::on_node_fault, {"fail", "requeue", "", ""}},
+              ChoiceKey{&Config::on_node_fault, {"fail", "requeue", "drop", ""}},
               "fail",
-              "What happens to a batch job whose staging failed for a reason other than its "
-              "user's error. fail: it fails. requeue: it is requeued, as Slurm does after a "
-              "node failure, unless it has begun three times before or was submitted with "
-              "--no-requeue. Either way its AdminComment has the reason."},
+              "What happens to a job whose staging fails on a node. fail: it fails. requeue: "
+              "a batch job is requeued, as Slurm does after a node failure, unless the error "
+              "is its user's, it has begun three times before or was submitted with "
+              "--no-requeue. drop: a job with --stage-no-kill goes on without the nodes that "
+              "fail while its files are on their way, and its tasks do not start there; other "
+              "jobs fail. In each case the job's AdminComment has the reason."},
     ConfigKey{"Interface",
               InterfacesKey{&Config::interfaces},
               "",

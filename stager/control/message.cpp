@@ -80,7 +80,7 @@ void fields(auto& on, Like<StatusRequest> auto& status) {
 }
 
 void fields(auto& on, Like<Verdict> auto& verdict) {
-    on.choice(verdict.state, VerdictState::busy).choice(verdict.blame, Blame::internal);
+    on.choice(verdict.state, VerdictState::dropped).choice(verdict.blame, Blame::internal);
     on.cut(verdict.sentence, kMaxSentenceBytes);
     absolute(on, verdict.stage_dir);
     on.template list<std::uint16_t>(verdict.paths, kMaxSpecs, [&](auto& each, auto& path) {
@@ -91,6 +91,7 @@ void fields(auto& on, Like<Verdict> auto& verdict) {
             },
             [&](ByteReader& in) { return take_path(in, verdict.stage_dir); });
     });
+    on.text(verdict.dropped_nodes, kMaxDroppedBytes);
 }
 
 void fields(auto& /*on*/, Like<Ack> auto& /*ack*/) {
@@ -174,7 +175,7 @@ bool fits(const PushRequest& request) {
 
 bool fits(const Verdict& verdict) {
     constexpr std::size_t kLengthBytes = 4;
-    std::size_t total = kMaxSentenceBytes + kMaxPathBytes + 64;
+    std::size_t total = kMaxSentenceBytes + kMaxPathBytes + verdict.dropped_nodes.size() + 64;
     for (const std::string& path : verdict.paths) {
         const std::string_view sent = below(path, verdict.stage_dir);
         if (sent.size() > kMaxPathBytes) {
@@ -189,7 +190,8 @@ bool fits(const Verdict& verdict) {
         total += kLengthBytes + directory.size();
     }
     return verdict.stage_dir.size() <= kMaxPathBytes && verdict.paths.size() <= kMaxSpecs &&
-           verdict.directories.size() <= kMaxDirectories && total <= kMaxMessageBytes;
+           verdict.directories.size() <= kMaxDirectories &&
+           verdict.dropped_nodes.size() <= kMaxDroppedBytes && total <= kMaxMessageBytes;
 }
 
 std::vector<std::byte> encode(const Request& request) {
@@ -234,8 +236,8 @@ Result<Answer> decode_answer(Bytes message) {
 }
 
 std::string_view to_string(VerdictState state) {
-    constexpr std::array<std::string_view, 5> kNames{
-        "ok", "partial", "failed", "unknown", "busy"};
+    constexpr std::array<std::string_view, 6> kNames{
+        "ok", "partial", "failed", "unknown", "busy", "dropped"};
     return kNames.at(static_cast<std::size_t>(state));
 }
 

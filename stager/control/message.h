@@ -52,7 +52,8 @@ inline constexpr std::size_t kMaxNodeListBytes = 20U << 10U;  ///< As Slurm comp
 inline constexpr std::size_t kMaxPathBytes = 4096;            ///< PATH_MAX.
 inline constexpr std::size_t kMaxNameBytes = 255;             ///< A node's name.
 inline constexpr std::size_t kMaxSentenceBytes = 4096;
-inline constexpr std::size_t kMaxDirectories = 64;  ///< Of a verdict.
+inline constexpr std::size_t kMaxDirectories = 64;          ///< Of a verdict.
+inline constexpr std::size_t kMaxDroppedBytes = 8U << 10U;  ///< Of a verdict's nodes.
 inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more belong in a @list.
 
 /// The step of a stage that belongs to the whole job.
@@ -150,14 +151,22 @@ struct PingRequest {
 using Request = std::
     variant<StageRequest, QueryRequest, EndRequest, PingRequest, PushRequest, StatusRequest>;
 
-/// The result of a stage, the same on every node of it. Encoded by number: append only.
+/// The result of a stage, the same on every node of it but a dropped one. Encoded by number:
+/// append only.
 enum class VerdictState : std::uint8_t {
     ok = 0,       ///< Everything is where it should be.
-    partial = 1,  ///< All but specs marked `optional`: the job runs.
+    partial = 1,  ///< All but specs marked `optional`, or but nodes: the job runs.
     failed = 2,   ///< The job must not run; `sentence` says why.
     unknown = 3,  ///< This stage was not announced to this daemon.
     busy = 4,     ///< Not decided within the daemon's time limit.
+    /// This node has failed, and the job goes on without it: it must not run here.
+    dropped = 5,
 };
+
+/// This node has no files, and no task may run on it.
+[[nodiscard]] constexpr bool is_failure(VerdictState state) {
+    return state == VerdictState::failed || state == VerdictState::dropped;
+}
 
 struct Verdict {
     VerdictState state = VerdictState::unknown;
@@ -171,6 +180,8 @@ struct Verdict {
     /// list's files, which have no path above. A task that sees other directories there does
     /// not see its files (spank/job/visibility.h).
     std::vector<std::string> directories{};
+    /// The nodes that the job goes on without, with commas between them.
+    std::string dropped_nodes{};
 
     bool operator==(const Verdict&) const = default;
 };

@@ -7,7 +7,7 @@ namespace stage {
 namespace {
 
 constexpr TypeNumbers<ToWorker> kToWorker{1, 2, 3, 4, 5, 6};
-constexpr TypeNumbers<FromWorker> kFromWorker{65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75};
+constexpr TypeNumbers<FromWorker> kFromWorker{65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void fields(auto& on, Like<WorkerSetup> auto& setup) {
     on.time(setup.connect_timeout).time(setup.linger);
     on.number(setup.array_job_id).number(setup.array_task_id).flag(setup.cards_follow);
     on.choice(setup.purpose, WorkerPurpose::compare).blob(setup.manifest, kMaxLookBytes);
-    on.flag(setup.keeps_owners).flag(setup.may_cache);
+    on.flag(setup.keeps_owners).flag(setup.may_cache).flag(setup.drops_failed);
     on.require(setup.rank.index() < setup.nodes.size() &&
                setup.source.index() < setup.nodes.size() && setup.protection <= 2 &&
                setup.group_rails >= 1 && setup.interfaces.size() <= setup.policies.flows);
@@ -100,6 +100,11 @@ void fields(auto& on, Like<WorkerBegun> auto& begun) {
 
 void fields(auto& on, Like<WorkerLeft> auto& left) {
     on.texts(left.entries, kMaxEntries, kMaxEntryBytes);
+}
+
+void fields(auto& on, Like<WorkerDropped> auto& dropped) {
+    on.number(dropped.rank).choice(dropped.blame, Blame::internal);
+    on.cut(dropped.sentence, kMaxSentenceBytes);
 }
 
 std::vector<std::byte> encode_to_worker(const ToWorker& message) {

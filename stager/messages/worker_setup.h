@@ -6,7 +6,8 @@
 //                        and SEEK), LISTENING (once), ABORT, RELEASE
 //     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
 //                        BEGUN, SPOILT, KEEP (only if may_cache), LEFT, LOOK (only for purposes
-//                        look and compare), OUTCOME (once), RELEASED (once, last)
+//                        look and compare), OUTCOME (once), DROPPED (only the source's, if
+//                        drops_failed), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
@@ -109,6 +110,8 @@ struct WorkerSetup {
     /// Owners, ACLs and set-id bits are kept (files/target/target.h): a job's, and PushSetId.
     bool keeps_owners = true;
     bool may_cache = false;  ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
+    /// The source drops receivers that fail, and the others complete (core::FaultPolicy).
+    bool drops_failed = false;
 
     bool operator==(const WorkerSetup&) const = default;
 };
@@ -265,6 +268,16 @@ struct WorkerLeft {
     bool operator==(const WorkerLeft&) const = default;
 };
 
+/// The source's: the broadcast went on without this member. Sent when all others hold the
+/// object, once for each member that was dropped.
+struct WorkerDropped {
+    Rank rank;
+    Blame blame = Blame::internal;
+    std::string sentence;  ///< Without the member's name.
+
+    bool operator==(const WorkerDropped&) const = default;
+};
+
 using FromWorker = std::variant<WorkerProgress,
                                 WorkerCard,
                                 WorkerOutcome,
@@ -275,7 +288,8 @@ using FromWorker = std::variant<WorkerProgress,
                                 WorkerSpoilt,
                                 WorkerSeek,
                                 WorkerBegun,
-                                WorkerLeft>;
+                                WorkerLeft,
+                                WorkerDropped>;
 
 /// Requires every field within its limit (nodes, roots and texts as in message.h); sentence and
 /// statistics are cut, any other violation is an invariant.

@@ -145,6 +145,9 @@ void append_options(std::string& line, const StageOptions& options) {
     if (options.is_verbose) {
         line += ",v";
     }
+    if (options.is_no_kill) {
+        line += ",k";
+    }
     if (options.has_container) {
         line += ",c";
     }
@@ -171,6 +174,10 @@ void append_options(std::string& line, const StageOptions& options) {
 bool take_option(std::string_view word, StageOptions& options) {
     if (word == "v") {
         options.is_verbose = true;
+        return true;
+    }
+    if (word == "k") {
+        options.is_no_kill = true;
         return true;
     }
     if (word == "c") {

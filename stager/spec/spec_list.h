@@ -4,10 +4,10 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). The user can forge
 // that environment, so parse_serialized() checks all limits again.
 //
-//     1[,tSECONDS][,v][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES]
+//     1[,tSECONDS][,v][,k][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES]
 //     ;FLAGS,SOURCE,DESTINATION;...                      %XX for , ; % space and control
 //
-// t, v, c, u (octal), l, w and e: StageOptions.
+// t, v, k, c, u (octal), l, w and e: StageOptions.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a
 // list, optional, temporary, durable, late, extract, libs, resumable).
 #pragma once
@@ -27,6 +27,7 @@ namespace stage {
 struct StageOptions {
     std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxStageTimeoutS; 0: the site's.
     bool is_verbose = false;      ///< --stage-verbose
+    bool is_no_kill = false;      ///< --stage-no-kill: a job's.
     bool has_container = false;   ///< A step's, which may be made of staged files.
     std::uint16_t umask = kUsualUmask;  ///< At submission; applied to extracted files.
     std::uint32_t line = 0;             ///< In a manifest: the spec's line in its list.

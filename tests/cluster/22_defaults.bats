@@ -20,6 +20,7 @@ teardown() {
     grep -q -- '--stage-file=SRC' "$WORK/help"
     grep -q -- '--stage-timeout=TIME' "$WORK/help"
     grep -q -- '--stage-verbose' "$WORK/help"
+    grep -q -- '--stage-no-kill' "$WORK/help"
   done
 }
 

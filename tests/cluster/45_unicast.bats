@@ -5,7 +5,8 @@ load lib/cluster
 load lib/jobs
 load lib/fault
 
-setup_file() { cluster_up 4 --stagecast Interface= --stagecast Compress=no --stagecast RateMax=40mbit; }
+setup_file() { cluster_up 4 --stagecast Interface= --stagecast Compress=no --stagecast RateMax=40mbit --stagecast OnNodeFault=drop \
+  --stagecast StageTimeout=60; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { heal; test_ends; }
@@ -47,6 +48,21 @@ multicast_of() {
   as_alice sbatch -W -N4 --stage-file=data --wrap true > "$WORK/said"
   lab on n0 /srv/stagecast/bin/stagecast explain --json "$(grep -oE '[0-9]+' "$WORK/said")" > "$WORK/why"
   python3 -c 'import json, sys; took = json.load(open(sys.argv[1]))["ended"][-1]["seconds"]["total"]; assert 1.5 < took < 20, took' "$WORK/why"
+}
+
+@test "a job with --stage-no-kill goes on without a node of the chain whose worker is killed, or stopped" {
+  local signal
+  input data 20000000
+  for signal in KILL STOP; do
+    script 'echo "DROPPED $STAGECAST_DROPPED_NODES"; srun -N3 --exclude=n1 /srv/rank.sh'
+    submit -N4 --stage-no-kill --stage-file=data job.sh
+    wait_for 40 receiving n3
+    lab on n1 pkill "-$signal" -u alice -x stagecast-worke
+    wait_job "$JOB" COMPLETED
+    grep -qx 'DROPPED n1' "$OUT"
+    staged_everywhere "$OUT" data on n0 n2 n3
+    node_sentence "$OUT" n1 ''
+  done
 }
 
 @test "the worker of a node in the chain is killed: the job fails with its name" {

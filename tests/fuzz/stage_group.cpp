@@ -21,14 +21,15 @@ constexpr std::size_t kNodes = 7;
 constexpr Instant kStart{std::chrono::hours{5}};
 constexpr Duration kStageTimeout = std::chrono::seconds{60};
 
-GroupSeat seat_of(Rank self) {
+GroupSeat seat_of(Rank self, bool drops_failed) {
     GroupSeat seat{.key = {.job_id = 7},
                    .tree = Tree{kNodes, 2},
                    .self = self,
                    .names = {},
                    .places = {},
                    .plan = owned("the plan"),
-                   .context_base = 1000};
+                   .context_base = 1000,
+                   .drops_failed = drops_failed};
     for (std::size_t i = 0; i < kNodes; ++i) {
         seat.names.push_back("n" + std::to_string(i));
         seat.places.push_back("10.0.0." + std::to_string(i) + ":6829");
@@ -38,10 +39,10 @@ GroupSeat seat_of(Rank self) {
 
 class StageGroup {
   public:
-    StageGroup(Bytes input, Rank self)
+    StageGroup(Bytes input, Rank self, bool drops_failed)
         : reader_{input},
           self_{self},
-          group_{seat_of(self), GroupTimes{}, now_, now_ + kStageTimeout} {
+          group_{seat_of(self, drops_failed), GroupTimes{}, now_, now_ + kStageTimeout} {
         follow();
     }
 
@@ -98,6 +99,8 @@ class StageGroup {
                 return group_.request_direct(now_, "the wire-up was lost");
             case 12:
                 return group_.decide_now(now_);
+            case 14:
+                return group_.drop(now_, {rank, Blame::node, "nothing was heard of it"});
             default:
                 step(static_cast<StageEvent>(what / 16U % (kStageEvents - 2U)));
         }
@@ -176,7 +179,7 @@ class StageGroup {
     void obey(const group::Settle& one) {
         invariant(!std::exchange(has_settled_, true), "a node settles once");
         invariant(one.verdict.state == VerdictState::failed || self_ != Rank{0} ||
-                      group_.failures().empty(),
+                      group_.failures().empty() || !one.verdict.dropped.empty(),
                   "the root does not forget a failure");
         step(StageEvent::verdict);
     }
@@ -189,6 +192,10 @@ class StageGroup {
         if (!one.taken.contains(6840)) {
             group_.move_to(6840);
         }
+    }
+    void obey(const group::Drop& one) {
+        invariant(one.failure.rank == self_ && self_ != Rank{0} && group_.seat().drops_failed,
+                  "only a node below is dropped, where nodes are dropped at all");
     }
     void obey(const group::Move& one) {
         invariant(one.move > std::exchange(move_, one.move), "moves are counted");
@@ -261,6 +268,51 @@ std::vector<std::byte> root_failed() {
     return out.take();
 }
 
+/// All listen, one subtree is done, and the other's parent is lost.
+std::vector<std::byte> root_drops() {
+    ByteWriter out;
+    out.u8(3).u8(event(4, 1)).u8(event(4, 2));
+    for (const std::uint16_t child : {std::uint16_t{1}, std::uint16_t{2}}) {
+        GatheredMessage all{.kind = Collective::listening, .sequence = 0, .contributions = {}};
+        for (const unsigned rank : {child + 0U, child * 2U + 1U, child * 2U + 2U}) {
+            all.contributions.push_back({Rank{static_cast<Rank::rep>(rank)}, {}});
+        }
+        say(out, child, all);
+    }
+    out.u8(event(9, static_cast<unsigned>(Collective::listening) - 1U));
+    say(out, 1, outcomes_of(1));
+    out.u8(event(9, static_cast<unsigned>(Collective::outcome) - 1U));
+    out.u8(event(14, 6)).u8(event(5, 2)).u8(event(4, 5)).u8(event(4, 6));
+    for (const std::uint16_t child : {std::uint16_t{5}, std::uint16_t{6}}) {
+        say(out,
+            child,
+            GatheredMessage{.kind = Collective::outcome,
+                            .sequence = 0,
+                            .contributions = {{Rank{child}, encode(NodeOutcome{})}}});
+    }
+    return out.take();
+}
+
+/// An inner node that is dropped itself, and one below it.
+std::vector<std::byte> inner_dropped() {
+    ByteWriter out;
+    out.u8(4).u8(event(6, 0)).u8(event(4, 3)).u8(event(4, 4));
+    for (const std::uint16_t rank : {std::uint16_t{1}, std::uint16_t{3}}) {
+        say(out,
+            0,
+            DropMessage{{.rank = Rank{rank}, .blame = Blame::node, .sentence = "silent"}});
+    }
+    out.u8(event(5, 3)).u8(event(9, static_cast<unsigned>(Collective::outcome) - 1U));
+    say(out,
+        0,
+        GroupVerdict{.state = VerdictState::partial,
+                     .blame = Blame::node,
+                     .sentence = "node n1: silent",
+                     .culprit = Rank{1},
+                     .dropped = {Rank{1}, Rank{3}, Rank{60000}}});
+    return out.take();
+}
+
 std::vector<std::byte> inner() {
     ByteWriter out;
     out.u8(1).u8(event(6, 0)).u8(event(4, 3)).u8(event(4, 4)).u8(event(11, 0));
@@ -286,11 +338,17 @@ bool fuzz_one(Bytes input) {
     }
     const std::array<Rank, 3> places{Rank{0}, Rank{1}, Rank{3}};
     const std::size_t place = std::to_integer<std::size_t>(input.front()) % places.size();
-    return StageGroup{input.subspan(1), places.at(place)}.run();
+    const bool drops_failed =
+        std::to_integer<std::size_t>(input.front()) / places.size() % 2 == 1;
+    return StageGroup{input.subspan(1), places.at(place), drops_failed}.run();
 }
 
 std::vector<FuzzSeed> fuzz_seeds() {
-    return {{"root_ok", root_ok()}, {"root_failed", root_failed()}, {"inner", inner()}};
+    return {{"root_ok", root_ok()},
+            {"root_failed", root_failed()},
+            {"root_drops", root_drops()},
+            {"inner", inner()},
+            {"inner_dropped", inner_dropped()}};
 }
 
 }  // namespace stage

@@ -30,6 +30,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     plan.cards_follow = true;
     plan.push_specs = "1;wd,/a/b,/images/b";
     plan.is_root_spared = true;
+    plan.drops_failed = true;
     plan.nodes.push_back({"n1", "fd00::1"});
     return {{"one_node", one}, {"two_nodes", encode(plan)}};
 }

@@ -58,6 +58,12 @@ std::vector<FuzzSeed> fuzz_seeds() {
     const GroupVerdict verdict{.state = VerdictState::failed,
                                .blame = Blame::user,
                                .sentence = "node n3: /x: Permission denied"};
+    const GroupVerdict dropping{.state = VerdictState::partial,
+                                .blame = Blame::node,
+                                .sentence = "node n3: silent; the other nodes have the files",
+                                .culprit = Rank{3},
+                                .dropped = {Rank{3}, Rank{5}}};
+    const DropMessage drop{{.rank = Rank{3}, .blame = Blame::node, .sentence = "silent"}};
     const LeasedFile file{.uid = 2001, .stamp = {std::byte{1}, std::byte{2}}};
     return {{"setup", encode(TreeMessage{setup})},
             {"gathered", encode(TreeMessage{gathered})},
@@ -65,6 +71,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"result", encode(TreeMessage{result})},
             {"failed", encode(TreeMessage{failed})},
             {"verdict", encode(TreeMessage{verdict})},
+            {"dropping", encode(TreeMessage{dropping})},
+            {"drop", encode(TreeMessage{drop})},
             {"settled", encode(TreeMessage{SettledMessage{}})},
             {"examine",
              encode(TreeMessage{

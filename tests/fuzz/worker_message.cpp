@@ -59,6 +59,7 @@ WorkerSetup full_setup() {
     setup.purpose = WorkerPurpose::look;
     setup.manifest = owned("manifest");
     setup.may_cache = true;
+    setup.drops_failed = true;
     return setup;
 }
 
@@ -107,6 +108,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
         {"progress", up(progress)},
         {"card", up(WorkerCard{owned("a card")})},
         {"outcome", up(outcome)},
+        {"dropped", up(WorkerDropped{Rank{1}, Blame::node, "nothing was heard of it"})},
         {"released", up(WorkerReleased{"{}"})},
         {"look", up(WorkerLook{owned("manifest"), 1U << 20U, "00ff"})}};
 }

@@ -207,6 +207,9 @@ Result<StagePlan> Planner::complete() const {
         plan.array_job_id = job_->array_job_id;
         plan.array_task_id = job_->array_task_id;
     }
+    plan.drops_failed = services_.config.on_node_fault == OnNodeFault::drop &&
+                        request_.key.step_id == kWholeJob &&
+                        options_in(request_.specs).is_no_kill;
     plan.cards_follow = choose_wire_up({.has_daemons = true,
                                         .has_pmix = services_.hosts.can_serve(),
                                         .is_root = request_.uid == 0,

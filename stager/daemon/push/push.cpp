@@ -215,6 +215,7 @@ StagePlan Push::plan_of_round() {
     plan.push_specs = request_.specs;
     plan.push_token = token_;
     plan.cards_follow = true;  // A push is root's (pmix/wire_up_kind.h).
+    plan.drops_failed = true;
     if (request_.rate > 0) {
         plan.rate_max = std::min(plan.rate_max, request_.rate);
     }
@@ -249,7 +250,8 @@ void Push::begin_round() {
 void Push::on_verdict(const Verdict& verdict) {
     const Stage* stage = stages_.find(*round_);
     const Failures failures = stage != nullptr ? stage->failures() : Failures{};
-    if (verdict.state != VerdictState::failed) {
+    if (!is_failure(verdict.state)) {
+        leave_out(failures);  // Dropped.
         nodes_.finish_fit();
         finish();
         return;
@@ -257,21 +259,27 @@ void Push::on_verdict(const Verdict& verdict) {
     on_failed_round(verdict, failures);
 }
 
-/// Leaves the failed nodes out. If the source failed, or no single node is to blame, all fail.
-void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
+void Push::leave_out(const Failures& failures) {
     const auto put_out = [this](Rank rank, const std::string& why) {
         const std::string name =
             rank.index() < members_.size() ? members_[rank.index()] : std::string{};
         nodes_.leave_out(node_called(name), printable(why));
     };
-    bool is_over = why_.has_value() || failures.empty() || nodes_.round() >= kMaxPushRounds;
     for (const Failure& failure : failures.named()) {
-        is_over = is_over || failure.rank == Rank{0};
         put_out(failure.rank, failure.sentence);
     }
     for (const Rank rank : failures.unnamed()) {
         put_out(rank, "failed together with others; its stagecastd's log says why");
     }
+}
+
+/// Leaves the failed nodes out. If the source failed, or no single node is to blame, all fail.
+void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
+    const bool is_sources = std::ranges::any_of(
+        failures.named(), [](const Failure& failure) { return failure.rank == Rank{0}; });
+    const bool is_over =
+        why_.has_value() || failures.empty() || is_sources || nodes_.round() >= kMaxPushRounds;
+    leave_out(failures);
     if (is_over) {
         nodes_.fail_rest(why_.value_or(verdict.sentence));
         finish();

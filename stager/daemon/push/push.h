@@ -2,9 +2,9 @@
 //
 // First everything is checked: the source, then each node, which must be reachable, allow the
 // push and have the space (push_preflight.h). A node that fails the check is named and left
-// out. The remaining nodes are the members of one stage with this node as its root. If a member
-// fails during the stage, it is named and left out as well, and the others begin another round:
-// so one bad disk costs a round, not the push.
+// out. The remaining nodes are the members of one stage with this node as its root. A member
+// that fails while the files are on their way is dropped: it is named, and the others complete.
+// If one fails before that, the others begin another round without it.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -77,6 +77,7 @@ class Push {
     [[nodiscard]] StagePlan plan_of_round();
     void on_verdict(const Verdict& verdict);
     void on_failed_round(const Verdict& verdict, const Failures& failures);
+    void leave_out(const Failures& failures);
     void finish();
     [[nodiscard]] Node* node_called(const std::string& name);
 

@@ -21,8 +21,14 @@ Verdict with_paths(const GroupVerdict& verdict, const SettledFacts& known) {
                 .blame = verdict.blame,
                 .sentence = printable(verdict.sentence),
                 .stage_dir = {},
-                .paths = {}};
-    if (verdict.state != VerdictState::failed && known.outcome) {
+                .paths = {},
+                .dropped_nodes = known.dropped_nodes};
+    if (known.own_failure) {
+        own.state = VerdictState::dropped;
+        own.blame = known.own_failure->blame;
+        own.sentence = printable(known.own_failure->sentence);
+    }
+    if (!is_failure(own.state) && known.outcome) {
         own.stage_dir = known.stage_dir;
         own.paths = known.outcome->paths;
         own.directories = known.outcome->directories;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "stager/daemon/result/time_line.h"
+#include "stager/daemon/tree/failures.h"
 #include "stager/daemon/tree/tree_message.h"
 #include "stager/messages/worker_setup.h"
 
@@ -18,10 +19,14 @@ struct SettledFacts {
     StageRole role = StageRole::job;
     const std::optional<WorkerOutcome>& outcome;  ///< Of the worker here, if it had one.
     const std::string& stage_dir;                 ///< The directory of the job or step here.
-    bool is_verbose = false;  ///< --stage-verbose: an ok verdict says what was staged.
+    bool is_verbose = false;      ///< --stage-verbose: an ok verdict says what was staged.
+    std::string dropped_nodes{};  ///< outcome.h
+    /// This node is one of them, for that reason.
+    std::optional<Failure> own_failure{};
     const StageTimes& times;
 };
 
+/// What the plugin of one node reads.
 struct NodeVerdict {
     Verdict verdict;
     StageFacts facts;  ///< For log and counters.

@@ -66,7 +66,7 @@ void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes&
 
 void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times) {
     EndedStages& ended = counters.ended[static_cast<std::size_t>(facts.role)];
-    if (facts.outcome == VerdictState::failed) {
+    if (is_failure(facts.outcome)) {
         ++ended.failed[static_cast<std::size_t>(facts.blame)];
         return;
     }

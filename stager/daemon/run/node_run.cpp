@@ -90,6 +90,7 @@ void NodeRun::on_word(const ToWorker& message) {
 
 void NodeRun::on_wired() {
     phase_ = phase_ == Phase::wiring ? Phase::wired : phase_;
+    has_cards_ = true;
     drop_wire_up();
 }
 
@@ -143,6 +144,7 @@ void NodeRun::restart_worker() {
         return;
     }
     restarting_ = false;
+    has_cards_ = false;
     phase_ = Phase::preparing;
     if (sockets_.flows.empty()) {
         open_sockets();
@@ -256,6 +258,8 @@ void NodeRun::on_worker_message(FromWorker message) {
         }
     } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
         hold_outcome(std::move(*outcome));
+    } else if (const auto* dropped = std::get_if<WorkerDropped>(&message)) {
+        owner_.on_dropped(*dropped);
     } else if (auto* released = std::get_if<WorkerReleased>(&message)) {
         statistics_ = std::move(released->statistics);
     }
@@ -266,6 +270,7 @@ void NodeRun::wire_up_result(Collective kind,
                              std::vector<std::byte> bytes) {
     if (wire_up_) {
         wire_up_->result(kind, sequence, std::move(bytes));
+        has_cards_ = has_cards_ || kind == Collective::cards;
     }
 }
 

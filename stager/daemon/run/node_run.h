@@ -36,6 +36,8 @@ class NodeRunOwner {
     /// The worker receives packets; called once for each worker.
     virtual void on_listening() = 0;
     virtual void on_outcome(WorkerOutcome outcome) = 0;
+    /// The source's worker: the broadcast went on without that member.
+    virtual void on_dropped(const WorkerDropped& dropped) = 0;
     /// The wire-up has failed on this node; go_direct() may help.
     virtual void on_wire_up_lost(const std::string& why) = 0;
     /// Another program uses the group's port here; move() may help. Until then nothing runs.
@@ -70,6 +72,8 @@ class NodeRun final : private WireUpOwner {
     /// No other node needs the worker's repairs any more.
     void release();
 
+    /// The worker has all cards: the others can do without it.
+    [[nodiscard]] bool has_cards() const { return has_cards_; }
     [[nodiscard]] bool is_gone() const { return !wire_up_ && !worker_; }
     [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
     /// Whether this node has done its part of the wire-up, or has every byte.
@@ -120,6 +124,7 @@ class NodeRun final : private WireUpOwner {
     std::unique_ptr<WorkerProcess> worker_;
     bool restarting_ = false;  ///< The worker must end, and another one start.
     bool listens_ = false;     ///< The worker receives packets.
+    bool has_cards_ = false;
     /// A failure that may only mean that the wire-up is lost, which this object sees later.
     std::optional<WorkerOutcome> held_outcome_;
     Alarm outcome_alarm_;

@@ -60,6 +60,7 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.cards_follow = plan.cards_follow;
     setup.keeps_owners = !plan.is_push() || config.push_set_id;
     setup.may_cache = config.cache_size > 0 && !plan.is_push();
+    setup.drops_failed = plan.drops_failed;
     if (plan.is_root_spared && order.self == setup.source) {
         setup.purpose = WorkerPurpose::lend;
     }

@@ -5,8 +5,10 @@
 #include "stager/daemon/planning/planner.h"
 #include "stager/daemon/planning/time_limits.h"
 #include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/tree/outcome.h"
 #include "transport/base/log.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace stage {
@@ -19,7 +21,8 @@ GroupSeat seat_of(const StageKey& key, const StagePlan& plan, Rank self, std::ui
                    .names = {},
                    .places = {},
                    .plan = encode(plan),
-                   .context_base = plan.context_base};
+                   .context_base = plan.context_base,
+                   .drops_failed = plan.drops_failed};
     for (const StagePlan::Node& node : plan.nodes) {
         seat.names.push_back(node.name);
         seat.places.push_back(node.address + ":" + std::to_string(port));
@@ -73,9 +76,42 @@ void GroupDriver::contribute(Collective kind,
         sequence = moves_;
     } else if (kind == Collective::listening) {
         sequence = wire_up();
+        if (std::exchange(listened_, sequence) == sequence) {
+            return;  // It has failed meanwhile, and nothing waits for it.
+        }
     }
     group_.contribute(now(), kind, sequence, std::move(bytes));
     follow();
+}
+
+void GroupDriver::leave(const Failure& failure) {
+    contribute(Collective::listening, 0, {});
+    const NodeOutcome outcome{.state = VerdictState::failed,
+                              .blame = failure.blame,
+                              .sentence = failure.sentence,
+                              .statistics = {}};
+    contribute(Collective::outcome, 0, encode(outcome, plan_.nodes.size()));
+}
+
+void GroupDriver::drop(const Failure& failure) {
+    group_.drop(now(), failure);
+    follow();
+}
+
+bool GroupDriver::is_dropped() const {
+    const auto& verdict = group_.verdict();
+    return verdict && std::ranges::binary_search(verdict->dropped, self());
+}
+
+std::vector<std::string> GroupDriver::names_of_dropped() const {
+    std::vector<std::string> names;
+    const auto& verdict = group_.verdict();
+    for (const Rank rank : verdict ? verdict->dropped : std::vector<Rank>{}) {
+        if (rank.index() < plan_.nodes.size()) {
+            names.push_back(plan_.nodes[rank.index()].name);
+        }
+    }
+    return names;
 }
 
 void GroupDriver::fail(Failure failure) {
@@ -202,6 +238,10 @@ void GroupDriver::obey(group::Deliver& command) {
 void GroupDriver::obey(group::Settle& command) {
     outcomes_ = std::move(command.outcomes);
     hooks_.on_order(order::Settle{});
+}
+
+void GroupDriver::obey(group::Drop& command) {
+    hooks_.on_order(order::Drop{std::move(command.failure)});
 }
 
 void GroupDriver::obey(group::Direct& /*command*/) {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct AllListen {};
 struct GoDirect {};
 /// The same, and plan() has another port.
 struct MovePort {};
+/// The broadcast went on without this node.
+struct Drop {
+    Failure failure;
+};
 /// The verdict is known: group().verdict(), outcomes().
 struct Settle {};
 
@@ -41,6 +46,7 @@ using GroupOrder = std::variant<order::WireUpResult,
                                 order::AllListen,
                                 order::GoDirect,
                                 order::MovePort,
+                                order::Drop,
                                 order::Settle>;
 
 class GroupDriver final : private StageLinksOwner {
@@ -68,7 +74,11 @@ class GroupDriver final : private StageLinksOwner {
     /// This node's part of a collective. Cards and listening belong to the present wire-up,
     /// whatever `sequence` is.
     void contribute(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes);
+    /// This node, which has all cards, has failed. The others go on without it, if the plan
+    /// allows that.
+    void leave(const Failure& failure);
     /// As Group's.
+    void drop(const Failure& failure);
     void fail(Failure failure);
     void name_awaited(Blame blame, const std::string& why);
     void request_direct(const std::string& why);
@@ -87,6 +97,10 @@ class GroupDriver final : private StageLinksOwner {
         return plan_.nodes.at(self().index()).name;
     }
     [[nodiscard]] Instant deadline() const { return deadline_; }
+    /// The others go on if this node fails once it has all cards.
+    [[nodiscard]] bool can_leave() const { return plan_.drops_failed && !is_root(); }
+    [[nodiscard]] bool is_dropped() const;
+    [[nodiscard]] std::vector<std::string> names_of_dropped() const;
     /// What each node reported, at the root of a stage that settled without a failure.
     [[nodiscard]] const std::vector<Contribution>& outcomes() const { return outcomes_; }
     [[nodiscard]] bool is_quiet() const { return group_.is_finished() && links_.empty(); }
@@ -107,6 +121,7 @@ class GroupDriver final : private StageLinksOwner {
     void obey(group::Direct& command);
     void obey(group::DrawPort& command);
     void obey(group::Move& command);
+    void obey(group::Drop& command);
     [[nodiscard]] Instant now() const { return services_.loop.now(); }
     /// A wire-up that began anew has other workers.
     [[nodiscard]] std::uint32_t wire_up() const {
@@ -123,7 +138,8 @@ class GroupDriver final : private StageLinksOwner {
     std::vector<Contribution> outcomes_;
     Alarm alarm_;
     bool is_following_ = false;
-    std::uint32_t moves_ = 0;  ///< Of the group, to other ports.
+    std::uint32_t moves_ = 0;                ///< Of the group, to other ports.
+    std::optional<std::uint32_t> listened_;  ///< The wire-up in which this node has said so.
 };
 
 }  // namespace stage

@@ -212,6 +212,7 @@ StageView Stage::view() const {
         view.plan = &group_->plan();
         view.self = group_->self();
         view.group = group_->group().progress();
+        view.dropped = group_->names_of_dropped();
     }
     return view;
 }
@@ -487,6 +488,14 @@ void Stage::obey(order::MovePort& /*order*/) {
     }
 }
 
+/// Unless this node has reported that it has the files, which is true then.
+void Stage::obey(order::Drop& order) {
+    if (is_open() && state_ != StageState::reported) {
+        reason_ = std::move(order.failure);
+        apply(StageEvent::failed);
+    }
+}
+
 void Stage::obey(order::Settle& /*order*/) {
     apply(StageEvent::verdict);
 }
@@ -525,6 +534,10 @@ void Stage::on_outcome(WorkerOutcome outcome) {
     } else {
         apply(StageEvent::done);
     }
+}
+
+void Stage::on_dropped(const WorkerDropped& dropped) {
+    group_->drop({dropped.rank, dropped.blame, dropped.sentence});
 }
 
 void Stage::on_wire_up_lost(const std::string& why) {
@@ -568,7 +581,11 @@ void Stage::report_failure() {
     if (run_ && !outcome_) {
         run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
     }
-    group_->fail(reason);
+    if (group_->can_leave() && run_ && run_->has_cards()) {
+        group_->leave(reason);
+    } else {
+        group_->fail(reason);
+    }
 }
 
 void Stage::fail(Blame blame, std::string sentence) {
@@ -592,7 +609,7 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     watch_.stop();
     times_.settled = services_.loop.now();
     NodeVerdict own = own_verdict(verdict);
-    const bool has_failed = verdict.state == VerdictState::failed;
+    const bool has_failed = verdict.state == VerdictState::failed || !verdict.dropped.empty();
     if (group_ && group_->is_root()) {
         log_time_line(services_.log, own.facts, times_);
     }
@@ -617,6 +634,18 @@ StageRole Stage::own_role() const {
     return group_ && group_->is_root() ? StageRole::source : StageRole::push;
 }
 
+/// Why the others went on without this node, if they did.
+std::optional<Failure> Stage::why_dropped() const {
+    if (!group_ || !group_->is_dropped()) {
+        return std::nullopt;
+    }
+    Failure why = reason_.value_or(
+        Failure{group_->self(), Blame::node, "the other nodes heard nothing of it"});
+    why.sentence =
+        "node " + name_of_self() + ": " + why.sentence + "; the job goes on without this node";
+    return why;
+}
+
 NodeVerdict Stage::own_verdict(const GroupVerdict& verdict) const {
     std::string directory;
     if (outcome_) {
@@ -625,19 +654,23 @@ NodeVerdict Stage::own_verdict(const GroupVerdict& verdict) const {
             directory += "/" + directory_names(key_.job_id, key_.step_id).back();
         }
     }
-    return node_verdict(verdict,
-                        {.key = key_,
-                         .nodes = group_ ? group_->plan().nodes.size() : 0,
-                         .bytes = run_ ? run_->progress().bytes_total : 0,
-                         .role = own_role(),
-                         .outcome = outcome_,
-                         .stage_dir = directory,
-                         .is_verbose = options_.is_verbose,
-                         .times = times_});
+    return node_verdict(
+        verdict,
+        {.key = key_,
+         .nodes = group_ ? group_->plan().nodes.size() : 0,
+         .bytes = run_ ? run_->progress().bytes_total : 0,
+         .role = own_role(),
+         .outcome = outcome_,
+         .stage_dir = directory,
+         .is_verbose = options_.is_verbose,
+         .dropped_nodes =
+             group_ ? names_of_dropped(verdict, group_->group().seat().names) : std::string{},
+         .own_failure = why_dropped(),
+         .times = times_});
 }
 
 void Stage::end_run(const Verdict& verdict) {
-    if (run_ && verdict.state == VerdictState::failed) {
+    if (run_ && is_failure(verdict.state)) {
         run_->abort(verdict.blame, verdict.sentence);
     } else if (run_) {
         run_->release();
@@ -679,8 +712,9 @@ void Stage::remember() {
 /// node's prolog returns no batch script runs, and one that began would fail the job first.
 void Stage::tell_slurm() {
     const Verdict& verdict = *result_.verdict();
-    const bool requeues = is_to_be_requeued(services_.config, key_, verdict.blame);
-    if (!requeues) {
+    const bool goes_on = !is_failure(verdict.state);
+    const bool requeues = !goes_on && is_to_be_requeued(services_.config, key_, verdict.blame);
+    if (!requeues && !goes_on) {
         // The prolog of a node that the first one can't reach waits as long as it must.
         const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
         const Duration longest = setup_max(services_.config, nodes - 1, nodes);

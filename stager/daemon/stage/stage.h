@@ -100,6 +100,7 @@ class Stage final : private NodeRunOwner {
                          std::vector<std::byte> bytes) override;
     void on_listening() override;
     void on_outcome(WorkerOutcome outcome) override;
+    void on_dropped(const WorkerDropped& dropped) override;
     void on_wire_up_lost(const std::string& why) override;
     void on_port_taken(const std::string& why) override;
     void on_run_failed(Blame blame, const std::string& sentence) override;
@@ -121,6 +122,7 @@ class Stage final : private NodeRunOwner {
     void obey(order::AllListen& order);
     void obey(order::GoDirect& order);
     void obey(order::MovePort& order);
+    void obey(order::Drop& order);
     void obey(order::Settle& order);
 
     void take_request(const StageRequest& request);
@@ -136,6 +138,7 @@ class Stage final : private NodeRunOwner {
     void on_others_late();
     void settle(const GroupVerdict& verdict, std::optional<Rank> culprit);
     [[nodiscard]] StageRole own_role() const;
+    [[nodiscard]] std::optional<Failure> why_dropped() const;
     [[nodiscard]] NodeVerdict own_verdict(const GroupVerdict& verdict) const;
     void end_run(const Verdict& verdict);
     void forget_unreached();

@@ -185,6 +185,7 @@ json explanation_of(const StageView& view) {
         report["transport"] = "none";
         report["transport_why"] = "there is one node: it copies";
     }
+    report["dropped"] = view.dropped;
     add_shares(report, shares_of(view));
     if (!is_alone) {
         add_transport(report, *view.plan);

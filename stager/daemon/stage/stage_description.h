@@ -26,6 +26,7 @@ struct StageView {
     TreeProgress group{};                       ///< Of all nodes, at the root.
     const std::vector<Contribution>& outcomes;  ///< At the root: what each node reported.
     const Verdict* verdict = nullptr;           ///< Where it is known.
+    std::vector<std::string> dropped{};         ///< The nodes that the others went on without.
 };
 
 /// How far it is.

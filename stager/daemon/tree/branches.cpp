@@ -88,6 +88,12 @@ void Branches::hurry(Instant now, Duration silence) {
     }
 }
 
+void Branches::hurry(Instant now, Rank rank, Duration silence) {
+    if (Branch* branch = find(rank)) {
+        branch->give_up_at = std::min(branch->give_up_at, now + silence);
+    }
+}
+
 void Branches::excuse(Duration pause) {
     for (Branch& branch : branches_) {
         branch.give_up_at += pause;
@@ -130,6 +136,16 @@ bool Branches::is_up(Rank rank) const {
     return std::any_of(branches_.begin(), branches_.end(), [&](const Branch& branch) {
         return branch.rank == rank && branch.state == State::up;
     });
+}
+
+std::vector<Rank> Branches::kept() const {
+    std::vector<Rank> ranks;
+    for (const Branch& branch : branches_) {
+        if (branch.state != State::lost) {
+            ranks.push_back(branch.rank);
+        }
+    }
+    return ranks;
 }
 
 std::vector<Rank> Branches::listeners() const {

@@ -46,6 +46,8 @@ class Branches {
     void on_time(Instant now);
     /// From now on a connected link may be silent for no longer than `silence`.
     void hurry(Instant now, Duration silence);
+    /// The same for that rank alone, until it is heard.
+    void hurry(Instant now, Rank rank, Duration silence);
     /// This daemon did not run for `pause`, so that no branch is to blame for that time.
     void excuse(Duration pause);
     [[nodiscard]] std::optional<Instant> deadline() const;
@@ -56,6 +58,8 @@ class Branches {
     [[nodiscard]] std::vector<LostBranch> take_lost();
 
     [[nodiscard]] bool is_up(Rank rank) const;
+    /// The ranks whose parent this node is now: all that are not lost.
+    [[nodiscard]] std::vector<Rank> kept() const;
     /// The ranks that are connected and not settled.
     [[nodiscard]] std::vector<Rank> listeners() const;
     /// No branch is connecting, and none is connected and unsettled.

@@ -21,6 +21,12 @@ bool Gather::add(Rank from, std::vector<Contribution> contributions) {
     return true;
 }
 
+void Gather::replace(Rank child, const std::vector<Rank>& below) {
+    if (std::erase(awaited_, child) > 0) {
+        awaited_.insert(awaited_.end(), below.begin(), below.end());
+    }
+}
+
 std::vector<Contribution> Gather::take() {
     invariant(complete(), "a gather is taken when all have contributed");
     std::sort(gathered_.begin(), gathered_.end(), [](const auto& one, const auto& other) {

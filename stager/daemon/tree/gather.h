@@ -2,8 +2,8 @@
 //
 // One object serves one collective of one stage on one node: its own contribution and those of
 // its children's subtrees, each once. When complete it is sent to the parent as one list; at
-// the root the list has every rank, in order. A failed stage does not need the rest, so nothing
-// is ever removed: a child's failure ends the stage in another way (group.h).
+// the root the list has every rank, in order. A failed stage does not need the rest. Only a
+// group that drops failed nodes (group.h) replaces a child by the nodes below it.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -32,11 +32,15 @@ inline constexpr std::size_t kContributionHead = 6;
 
 class Gather {
   public:
+    /// `children`: the nodes whose parent this node is.
     Gather(Rank self, const std::vector<Rank>& children);
 
     /// Adds what `from` (this node or a child) contributes for itself and all nodes below it.
     /// Returns false and adds nothing if it is neither, or has contributed before.
     [[nodiscard]] bool add(Rank from, std::vector<Contribution> contributions);
+
+    /// Unless `child` has contributed, nothing is awaited of it; of each of `below` it is.
+    void replace(Rank child, const std::vector<Rank>& below);
 
     /// Whether this node and all children have contributed.
     [[nodiscard]] bool complete() const { return awaited_.empty(); }

@@ -63,7 +63,9 @@ bool Group::on_message(Instant now, Rank from, TreeMessage message) {
 
 bool Group::from_above(Instant now, TreeMessage& message) {
     if (auto* result = std::get_if<ResultMessage>(&message)) {
-        if (!verdict_) {
+        const bool is_again = result->kind == Collective::listening &&
+                              std::exchange(listening_, *result) == *result;
+        if (!verdict_ && !is_again) {
             send_below(*result);
             commands_.emplace_back(
                 group::Deliver{result->kind, result->sequence, std::move(result->bytes)});
@@ -80,6 +82,10 @@ bool Group::from_above(Instant now, TreeMessage& message) {
     }
     if (auto* moved = std::get_if<PortsMessage>(&message)) {
         on_move(std::move(*moved));
+        return true;
+    }
+    if (const auto* drop = std::get_if<DropMessage>(&message)) {
+        take_drop(now, *drop);
         return true;
     }
     return std::holds_alternative<PulseMessage>(message);
@@ -167,11 +173,18 @@ bool Group::gather(Instant now,
         if (gathers_.size() >= kMaxGathers) {
             return false;
         }
-        found = gathers_.try_emplace(key, seat_.self, seat_.tree.children(seat_.self)).first;
+        const bool may_be_lost = seat_.drops_failed && key.first == Collective::outcome;
+        found =
+            gathers_
+                .try_emplace(key,
+                             seat_.self,
+                             may_be_lost ? branches_.kept() : seat_.tree.children(seat_.self))
+                .first;
     }
     if (!found->second.add(from, std::move(contributions))) {
-        // From a re-parented grandchild: it comes too late for a stage that has failed.
-        return !seat_.tree.parent(from) || *seat_.tree.parent(from) != seat_.self;
+        // From a re-parented grandchild, or one that was dropped: it comes too late.
+        return (seat_.drops_failed && from != seat_.self) || !seat_.tree.parent(from) ||
+               *seat_.tree.parent(from) != seat_.self;
     }
     if (found->second.complete()) {
         conclude(now, key, found->second.take());
@@ -187,15 +200,19 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
         return;
     }
     if (!is_root()) {
-        send_above(GatheredMessage{kind, sequence, std::move(all)});
+        GatheredMessage gathered{kind, sequence, std::move(all)};
+        if (seat_.drops_failed && kind == Collective::outcome) {
+            outcomes_sent_ = gathered;
+        }
+        send_above(std::move(gathered));
         return;
     }
     if (kind == Collective::outcome) {
-        if (failures_.empty()) {
-            GroupVerdict verdict = verdict_of(all, seat_.names);
-            settle(now, std::move(verdict), std::move(all));
-        }
+        conclude_outcomes(now, std::move(all));
         return;
+    }
+    if (kind == Collective::listening) {
+        listening_ = ResultMessage{kind, sequence, {}};
     }
     std::vector<std::byte> bytes;
     if (kind == Collective::fence) {
@@ -211,14 +228,53 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
     commands_.emplace_back(group::Deliver{kind, sequence, std::move(bytes)});
 }
 
+void Group::conclude_outcomes(Instant now, std::vector<Contribution> all) {
+    if (draw_at_) {
+        return;  // A failure ends the stage.
+    }
+    GroupVerdict verdict = seat_.drops_failed
+                               ? verdict_without_failed(all, seat_.names, failures_)
+                               : verdict_of(all, seat_.names);
+    settle(now, std::move(verdict), std::move(all));
+}
+
 // ---- failure
 
 void Group::fail(Instant now, Blame blame, std::string sentence) {
-    note(now, {seat_.self, blame, std::move(sentence)});
+    fail(now, {seat_.self, blame, std::move(sentence)});
 }
 
+/// The root's own failure ends the stage, whatever node its worker, the source, blames.
 void Group::fail(Instant now, Failure failure) {
-    note(now, std::move(failure));
+    if (is_root() && seat_.drops_failed) {
+        end_by(now, std::move(failure));
+    } else {
+        note(now, std::move(failure));
+    }
+}
+
+void Group::drop(Instant now, const Failure& failure) {
+    if (is_root() && can_go_on_without(failure.rank)) {
+        take_drop(now, {failure});
+    }
+}
+
+/// A daemon that runs answers at once, by its node's outcome.
+void Group::take_drop(Instant now, const DropMessage& drop) {
+    const auto is_same = [&drop](const DropMessage& other) {
+        return other.failure.rank == drop.failure.rank;
+    };
+    if (verdict_ || !seat_.drops_failed || drop.failure.rank.index() >= seat_.tree.size() ||
+        std::ranges::any_of(drops_, is_same)) {
+        return;
+    }
+    drops_.push_back(drop);
+    send_below(drop);
+    branches_.hurry(
+        now, drop.failure.rank, std::max(times_.branch.connect_max, 3 * times_.pulse));
+    if (drop.failure.rank == seat_.self) {
+        commands_.emplace_back(group::Drop{drop.failure});
+    }
 }
 
 void Group::request_direct(Instant now, const std::string& why) {
@@ -236,23 +292,48 @@ void Group::request_direct(Instant now, const std::string& why) {
 
 void Group::go_direct() {
     if (!verdict_ && !std::exchange(direct_, true)) {
+        listening_.reset();
         send_below(DirectMessage{});
         commands_.emplace_back(group::Direct{});
     }
 }
 
 void Group::note(Instant now, Failure failure) {
-    if (verdict_ || failure.rank.index() >= seat_.tree.size() || !failures_.add(failure)) {
+    if (verdict_ || failure.rank.index() >= seat_.tree.size()) {
         return;
     }
-    if (is_root()) {
-        draw_at_ = draw_at_.value_or(seat_.tree.size() == 1 ? now : now + times_.grace);
-        if (now >= *draw_at_) {
-            draw(now);
-        }
+    const bool is_new = failures_.add(failure);
+    if (is_root() && !can_go_on_without(failure.rank)) {
+        end_by(now, std::move(failure));
+    } else if (!is_root() && is_new) {
+        send_above(FailedMessage{{std::move(failure)}});
+    }
+}
+
+/// At the root: the verdict is that failure, and what else is known a moment later.
+void Group::end_by(Instant now, Failure failure) {
+    if (verdict_ || failure.rank.index() >= seat_.tree.size()) {
         return;
     }
-    send_above(FailedMessage{{std::move(failure)}});
+    static_cast<void>(failures_.add(std::move(failure)));
+    draw_at_ = draw_at_.value_or(seat_.tree.size() == 1 ? now : now + times_.grace);
+    if (now >= *draw_at_) {
+        draw(now);
+    }
+}
+
+/// Where failed nodes are dropped, nothing more is awaited of a lost one.
+void Group::await_instead(Instant now, Rank lost, const std::vector<Rank>& below) {
+    const GatherKey key{Collective::outcome, 0};
+    const auto found = gathers_.find(key);
+    if (verdict_ || !seat_.drops_failed || found == gathers_.end() ||
+        found->second.complete()) {
+        return;
+    }
+    found->second.replace(lost, below);
+    if (found->second.complete()) {
+        conclude(now, key, found->second.take());
+    }
 }
 
 void Group::draw(Instant now) {
@@ -280,6 +361,7 @@ void Group::name_awaited(Instant now, Blame blame, const std::string& why) {
     }
     for (const Rank rank : late) {
         note(now, {rank, blame, why});
+        await_instead(now, rank, {});
     }
 }
 
@@ -375,6 +457,9 @@ bool Group::on_parent(Instant now, Rank from) {
         unsent_.clear();
         send(parent_, FailedMessage{failures_.named()});
     }
+    if (outcomes_sent_) {
+        send(parent_, *outcomes_sent_);
+    }
     if (finished_) {
         send(parent_, SettledMessage{});
     }
@@ -392,6 +477,12 @@ void Group::on_link_up(Instant now, Rank to) {
         send(to, moved_);
     } else if (direct_) {
         send(to, DirectMessage{});
+    }
+    if (listening_ && seat_.drops_failed) {
+        send(to, *listening_);
+    }
+    for (const DropMessage& drop : drops_) {
+        send(to, drop);
     }
     if (verdict_) {
         send(to, *verdict_);
@@ -428,6 +519,7 @@ void Group::after_branches(Instant now) {
     for (const LostBranch& lost : branches_.take_lost()) {
         commands_.emplace_back(group::Hangup{lost.rank});
         note(now, {lost.rank, Blame::node, said_of(lost)});
+        await_instead(now, lost.rank, seat_.tree.children(lost.rank));
     }
     for (const Rank rank : branches_.take_connects()) {
         commands_.emplace_back(group::Connect{rank});
@@ -538,6 +630,7 @@ void Group::on_move(PortsMessage moved) {
     }
     moved_ = std::move(moved);
     direct_ = true;
+    listening_.reset();
     std::erase_if(gathers_, [this](const auto& one) { return is_of_earlier_move(one.first); });
     send_below(moved_);
     commands_.emplace_back(group::Move{moved_.move, moved_.port});

@@ -6,6 +6,11 @@
 // its verdict names the node that it lost. The nodes between pass contributions up and results
 // down.
 //
+// A group that drops failed nodes (GroupSeat::drops_failed) succeeds without them, from the
+// moment on at which all workers listen: a worker's failure is its node's outcome, the nodes
+// below a lost one report to another parent, and the verdict lists the dropped. The root is
+// never dropped, because its worker is the source.
+//
 // The class does no I/O: events, the clock and random values are passed in, and after each call
 // take_commands() returns what is to be done. So a test can run a whole group, and fail nodes
 // at any moment.
@@ -54,6 +59,7 @@ struct GroupSeat {
     std::vector<std::string> places;  ///< "10.0.0.3:6829", by rank: the daemons' addresses.
     std::vector<std::byte> plan;      ///< Sent down in SETUP unchanged.
     std::uint64_t context_base = 0;   ///< At the root: the first of the groups' context ids.
+    bool drops_failed = false;
 };
 
 namespace group {
@@ -92,7 +98,12 @@ struct Move {
     std::uint32_t move;  ///< Counts the moves, from 1.
     std::uint16_t port;
 };
-using Command = std::variant<Connect, Send, Hangup, Deliver, Settle, Direct, DrawPort, Move>;
+/// The broadcast went on without this node, which fails unless it has reported its outcome.
+struct Drop {
+    Failure failure;
+};
+using Command =
+    std::variant<Connect, Send, Hangup, Deliver, Settle, Direct, DrawPort, Move, Drop>;
 
 /// How often the port may be drawn again before the stage fails.
 inline constexpr std::uint32_t kMovesMax = 4;
@@ -122,6 +133,8 @@ class Group {
     void fail(Instant now, Blame blame, std::string sentence);
     /// As fail(), but another rank is to blame.
     void fail(Instant now, Failure failure);
+    /// At the root: the broadcast went on without that node, and it is to learn it.
+    void drop(Instant now, const Failure& failure);
     /// The time is over: blames the children from which something is awaited that this node has
     /// done itself. Among a child and the nodes below it, it is not known which one is late.
     void name_awaited(Instant now, Blame blame, const std::string& why);
@@ -165,7 +178,14 @@ class Group {
     [[nodiscard]] bool from_below(Instant now, Rank from, TreeMessage& message);
     bool gather(Instant now, Rank from, GatherKey key, std::vector<Contribution> contributions);
     void conclude(Instant now, GatherKey key, std::vector<Contribution> all);
+    void conclude_outcomes(Instant now, std::vector<Contribution> all);
     void note(Instant now, Failure failure);
+    void end_by(Instant now, Failure failure);
+    [[nodiscard]] bool can_go_on_without(Rank rank) const {
+        return seat_.drops_failed && listening_ && rank != Rank{0};
+    }
+    void await_instead(Instant now, Rank lost, const std::vector<Rank>& below);
+    void take_drop(Instant now, const DropMessage& drop);
     void settle(Instant now, GroupVerdict verdict, std::vector<Contribution> outcomes = {});
     void decide_alone(Instant now, const std::string& why);
     void draw(Instant now);
@@ -196,6 +216,10 @@ class Group {
     std::map<Rank, TreeProgress> progress_below_;
     Failures failures_;
     std::vector<Failure> unsent_;
+    std::optional<ResultMessage> listening_;  ///< All workers listen, in this wire-up.
+    /// Where failed nodes are dropped: for another parent,
+    std::optional<GatheredMessage> outcomes_sent_;
+    std::vector<DropMessage> drops_;  ///< and for nodes that are re-parented here.
     std::optional<GroupVerdict> verdict_;
     std::optional<Instant> cut_at_;
     bool direct_ = false;

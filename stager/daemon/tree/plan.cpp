@@ -29,7 +29,8 @@ void fields(auto& on, Like<StagePlan> auto& plan) {
     fields(on, plan.policies);
     on.number(plan.array_job_id).number(plan.array_task_id).flag(plan.cards_follow);
     on.any_text(plan.push_specs, kMaxSpecsBytes).raw(plan.push_token);
-    on.flag(plan.is_root_spared).with(plan.request, put_request, take_request);
+    on.flag(plan.is_root_spared).flag(plan.drops_failed);
+    on.with(plan.request, put_request, take_request);
     on.require(plan.width >= 1 && plan.rails >= 1 && plan.rails <= plan.policies.flows);
     on.list(plan.nodes, kMaxNodes, [](auto& each, auto& node) {
         each.any_text(node.name, kMaxNameBytes).any_text(node.address, kMaxAddressBytes);

@@ -53,6 +53,8 @@ struct StagePlan {
     std::string push_specs;
     PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push only sends, and keeps no copy.
+    /// The others go on without a node that fails while the files are on their way (group.h).
+    bool drops_failed = false;
     /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
     /// prolog (requeued_request.h).
     std::optional<StageRequest> request;

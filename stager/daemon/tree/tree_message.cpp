@@ -12,7 +12,7 @@ namespace {
 
 /// In the order of TreeMessage.
 constexpr TypeNumbers<TreeMessage> kTypes{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
-                                          12, 13, 14, 15, 16, 17, 19, 20, 18, 21};
+                                          12, 13, 14, 15, 16, 17, 19, 20, 18, 21, 22};
 
 /// Bytes of a plan with kMaxNodes names and addresses, and of a fence's result.
 constexpr std::size_t kMaxPlanBytes = 3U << 20U;
@@ -56,6 +56,7 @@ void fields(auto& on, Like<FailedMessage> auto& failed) {
 void fields(auto& on, Like<GroupVerdict> auto& verdict) {
     on.choice(verdict.state, VerdictState::failed).choice(verdict.blame, Blame::internal);
     on.any_cut(verdict.sentence, kMaxSentenceBytes).number(verdict.culprit);
+    on.list(verdict.dropped, kMaxNodes, [](auto& each, auto& rank) { each.number(rank); });
 }
 
 void fields(auto& /*on*/, Like<SettledMessage> auto& /*settled*/) {
@@ -139,6 +140,10 @@ void fields(auto& on, Like<PortsMessage> auto& ports) {
     on.number(ports.move).number(ports.port).number(ports.rank);
     on.template list<std::uint16_t>(
         ports.taken, kTakenPortsMax, [](auto& each, auto& port) { each.number(port); });
+}
+
+void fields(auto& on, Like<DropMessage> auto& drop) {
+    fields(on, drop.failure);
 }
 
 std::vector<std::byte> encode(const TreeMessage& message) {

@@ -10,6 +10,7 @@
 //     up    GATHERED  my subtree's contributions to a collective
 //     down  RESULT    the result of a collective (fence, group, cards, listening)
 //     up    FAILED    nodes that failed, and why
+//     down  DROP      the source went on without a node, which may not know it
 //     down  VERDICT   the group's, final
 //     up    SETTLED   my subtree knows the verdict
 //     up    DIRECT    PMIx fails on some node: the daemons should carry the cards
@@ -92,6 +93,8 @@ struct GroupVerdict {
     Blame blame = Blame::internal;
     std::string sentence;
     Rank culprit{};  ///< Of a failure: the rank that the sentence names first.
+    /// Partial: the nodes that the others went on without, ascending.
+    std::vector<Rank> dropped{};
 
     bool operator==(const GroupVerdict&) const = default;
 };
@@ -132,6 +135,13 @@ struct PortsMessage {
 };
 /// Further taken ports are left out.
 inline constexpr std::size_t kTakenPortsMax = 1024;
+
+/// The broadcast went on without that node: unless it has reported its outcome, it fails.
+struct DropMessage {
+    Failure failure;
+
+    bool operator==(const DropMessage&) const = default;
+};
 
 /// Asks whether the receiver's plugin has announced this stage.
 struct AskMessage {
@@ -251,7 +261,8 @@ using TreeMessage = std::variant<SetupMessage,
                                  ReportQuestion,
                                  ReportMessage,
                                  TakeMessage,
-                                 PortsMessage>;
+                                 PortsMessage,
+                                 DropMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) unless `bytes` are exactly one well-formed message of our version.

@@ -18,6 +18,8 @@ Status follow(const WorkerSetup& setup, BroadcastConfig& config) {
     config.is_rate_configured = setup.rate_is_configured;
     config.may_compress = setup.may_compress;
     follow(setup.policies, config);
+    config.fault_policy =
+        setup.drops_failed ? core::FaultPolicy::drop : core::FaultPolicy::fail;
     config.ready_timeout = or_default(setup.connect_timeout, seconds{5});
     config.stall_timeout = or_default(setup.stall_timeout, seconds{30});
     config.linger = or_default(setup.linger, seconds{60});

@@ -68,6 +68,7 @@ class Stage final : public Watcher {
     [[nodiscard]] KnownContent what_is_known(milliseconds longest);
     [[nodiscard]] Writer writer() const;
     void tell_held(const core::Outcome& held);
+    void tell_dropped(const core::Outcome& released);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
     [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
     [[nodiscard]] TransportFacts transport_facts(const core::Outcome& outcome) const;
@@ -83,6 +84,7 @@ class Stage final : public Watcher {
     BroadcastSockets sockets_;
     bool has_told_ = false;
     bool is_here_ = false;  ///< The files are complete on this node.
+    bool has_told_dropped_ = false;
     core::Phase told_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point told_at_;
     std::chrono::steady_clock::time_point began_;
@@ -315,6 +317,7 @@ Status Stage::tell_end(const BroadcastReport& report) {
     if (is_good && !has_told_) {
         tell_held(report.outcome);
     }
+    tell_dropped(report.outcome);
     if (!is_good && !control_.is_released()) {
         Error why = report.outcome.why.value_or(
             Error{Blame::internal, "the broadcast ended without saying why"});
@@ -338,6 +341,7 @@ void Stage::on_progress(const core::Outcome& outcome) {
     if (outcome.phase == core::Phase::handed_over) {
         tell_hand_over(outcome);
     }
+    tell_dropped(outcome);
     const auto now = std::chrono::steady_clock::now();
     if (outcome.phase == told_phase_ && now - told_at_ < kProgressEvery) {
         return;
@@ -391,6 +395,24 @@ void Stage::tell_held(const core::Outcome& held) {
     }
     if (setup_.may_cache && sink != nullptr) {
         keep_for_later(*sink, control_);
+    }
+}
+
+/// Only the source knows why a member was dropped. The daemon ends those that do not know it.
+void Stage::tell_dropped(const core::Outcome& released) {
+    const bool is_due = setup_.rank == setup_.source &&
+                        released.phase == core::Phase::released && !released.dropped.empty();
+    if (!is_due || std::exchange(has_told_dropped_, true)) {
+        return;
+    }
+    for (const core::DroppedMember& each : released.dropped) {
+        const Status said = control_.say(
+            FromWorker{WorkerDropped{each.rank, each.why.blame(), each.why.sentence()}});
+        if (!said) {
+            log_.warn("cannot report to stagecastd that a node was dropped",
+                      {{"rank", each.rank.value()}, {"why", said.error().sentence()}});
+            return;
+        }
     }
 }
 

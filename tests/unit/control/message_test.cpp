@@ -35,6 +35,8 @@ std::vector<Answer> answers() {
             Verdict{.state = VerdictState::ok,
                     .stage_dir = "/stage/7",
                     .directories = {"/scratch", "/stage/7"}},
+            Verdict{.state = VerdictState::partial, .dropped_nodes = "n2,n5"},
+            Verdict{.state = VerdictState::dropped, .blame = Blame::node, .sentence = "no"},
             Ack{},
             Pong{"0.1.0"},
             Refused{.blame = Blame::node, .sentence = "not you"}};

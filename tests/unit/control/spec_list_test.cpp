@@ -139,6 +139,7 @@ TEST_CASE("a job's options travel in front of its specs") {
              {},
              {.timeout_s = 1},
              {.timeout_s = kMaxStageTimeoutS, .is_verbose = true},
+             {.is_verbose = true, .is_no_kill = true},
              {.umask = 0},
              {.umask = 0777},
              {.has_container = true, .umask = 077, .line = 7, .work_dir = "/home/a, b"}}) {

@@ -37,7 +37,8 @@ GroupSeat GroupWorld::seat(std::size_t rank) const {
             .names = std::move(names),
             .places = std::move(places),
             .plan = {std::byte{1}},
-            .context_base = 1000};
+            .context_base = 1000,
+            .drops_failed = drops_failed_};
 }
 
 void GroupWorld::start(Instant at_time, Duration stage_timeout) {
@@ -154,7 +155,7 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
     }
     at(now_ + latency() * 10, [this, rank, direct = node.direct, moves = node.moves] {
         Node& worker = nodes_[rank];
-        if (!worker.dead && !worker.outcome_said && worker.direct == direct &&
+        if (!worker.dead && !worker.outcome_said && !worker.hangs && worker.direct == direct &&
             worker.moves == moves) {
             worker.outcome_said = true;
             worker.group->contribute(now_, Collective::outcome, 0, encode(NodeOutcome{}));
@@ -165,7 +166,8 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
 
 void GroupWorld::listen(std::size_t rank, std::uint32_t wire_up) {
     Node& node = nodes_[rank];
-    if (!node.dead && 2 * node.moves + (node.direct ? 1U : 0U) == wire_up) {
+    if (!node.dead && 2 * node.moves + (node.direct ? 1U : 0U) == wire_up &&
+        std::exchange(node.listened, wire_up) != wire_up) {
         node.group->contribute(now_, Collective::listening, wire_up, {});
         follow(rank);
     }
@@ -178,6 +180,29 @@ void GroupWorld::fail(std::size_t rank, const std::string& sentence) {
         node.group->fail(now_, Blame::user, sentence);
         follow(rank);
     }
+}
+
+/// As a stage does.
+void GroupWorld::leave(std::size_t rank, const std::string& sentence) {
+    Node& node = nodes_[rank];
+    if (!node.group || node.dead || node.outcome_said) {
+        return;
+    }
+    listen(rank, 2 * node.moves + (node.direct ? 1U : 0U));
+    node.outcome_said = true;
+    node.group->contribute(now_,
+                           Collective::outcome,
+                           0,
+                           encode(NodeOutcome{.state = VerdictState::failed,
+                                              .blame = Blame::user,
+                                              .sentence = sentence,
+                                              .statistics = {}}));
+    follow(rank);
+}
+
+void GroupWorld::drop(std::size_t rank, const std::string& sentence) {
+    nodes_[0].group->drop(now_, {rank_of(rank), Blame::node, sentence});
+    follow(0);
 }
 
 void GroupWorld::kill(std::size_t rank) {
@@ -318,6 +343,8 @@ void GroupWorld::follow(std::size_t rank) {
             node.moves = moved->move;
             node.port = moved->port;
             on_direct(rank);
+        } else if (const auto* dropped = std::get_if<group::Drop>(&command)) {
+            at(now_, [this, rank, why = dropped->failure.sentence] { leave(rank, why); });
         } else if (auto* settle = std::get_if<group::Settle>(&command)) {
             invariant(!node.settled_at, "a node settles once");
             node.settled_at = now_;

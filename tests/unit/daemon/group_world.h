@@ -29,6 +29,8 @@ class GroupWorld {
         std::uint32_t moves = 0;
         std::uint16_t port = 1;
         bool outcome_said = false;
+        bool hangs = false;  ///< Its worker never comes to an outcome.
+        std::optional<std::uint32_t> listened;
         std::optional<Instant> settled_at;
         std::vector<std::byte> fence;
         std::vector<Contribution> outcomes;
@@ -46,6 +48,14 @@ class GroupWorld {
     void say(Collective kind, std::size_t bytes);
     void announce(std::size_t rank);
     void fail(std::size_t rank, const std::string& sentence);
+    /// All groups drop failed nodes. To be called first.
+    void drop_failed() { drops_failed_ = true; }
+    /// Its worker is stopped; the daemon does not know.
+    void hang(std::size_t rank) { nodes_.at(rank).hangs = true; }
+    /// Its worker, which has all cards, has failed.
+    void leave(std::size_t rank, const std::string& sentence);
+    /// The source has gone on without it.
+    void drop(std::size_t rank, const std::string& sentence);
     void lose_wire_up(std::size_t rank);
     void time_is_over(std::size_t rank);
     void kill(std::size_t rank);
@@ -92,6 +102,7 @@ class GroupWorld {
     [[nodiscard]] std::optional<Edge> edge_between(std::size_t one, std::size_t other) const;
 
     Tree tree_;
+    bool drops_failed_ = false;
     Prng prng_;
     Instant now_{};
     Instant deadline_;

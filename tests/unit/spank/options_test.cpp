@@ -31,6 +31,8 @@ TEST_CASE("the plugin reads two keys of the site's configuration") {
     CHECK(parse_site("StageTimeout=20M").stage_timeout == 20min);
     CHECK_FALSE(site.is_script_first);
     CHECK(parse_site("StageFrom=Prolog-Script").is_script_first);
+    CHECK_FALSE(parse_site("OnNodeFault=requeue").may_drop);
+    CHECK(parse_site("OnNodeFault=Drop").may_drop);
     CHECK_FALSE(parse_site("Enabled=No").is_enabled);
     CHECK_FALSE(parse_site("x\nEnabled=false").is_enabled);
 }

@@ -269,6 +269,36 @@ TEST_CASE("a step sees its job's files beside its own") {
     CHECK(side.may_start(host));
 }
 
+TEST_CASE(
+    "on a dropped node no task starts, and its first one says why; others know the node") {
+    FakeHost host = step_host();
+    host.job[kJobSign] = kSpecs;
+    FakeDaemon daemon;
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
+    SECTION("the dropped one, not the step's first") {
+        daemon.answer = Answer{Verdict{.state = VerdictState::dropped,
+                                       .blame = Blame::node,
+                                       .sentence = "node n3: gone",
+                                       .dropped_nodes = "n3"}};
+        host.items[Item::node_id] = 1;
+        side.on_step_begins(host);
+        CHECK_FALSE(side.may_start(host));
+        CHECK(side.exit_status() == 75);
+        CHECK(host.errors == std::vector<std::string>{"stagecast: node n3: gone"});
+        CHECK(host.job[kJobStatus] == "failed");
+    }
+    SECTION("another one") {
+        Verdict verdict = good();
+        verdict.state = VerdictState::partial;
+        verdict.dropped_nodes = "n3,n5";
+        daemon.answer = Answer{verdict};
+        side.on_step_begins(host);
+        CHECK(side.may_start(host));
+        CHECK(host.job[kJobStatus] == "partial");
+        CHECK(host.job[kDroppedNodes] == "n3,n5");
+    }
+}
+
 TEST_CASE("a step's failed staging stops every task, and is reported once") {
     FakeHost host = step_host(5);
     host.job[kStepSpecs] = kSpecs;

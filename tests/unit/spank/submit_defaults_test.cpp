@@ -78,6 +78,28 @@ TEST_CASE("the umask of the submission travels: Slurm's variable, or the process
     }
 }
 
+TEST_CASE("a job may ask to go on without a failed node where the site lets it") {
+    const SubmitWorld world;
+    FakeHost strict = world.host(Context::allocator);
+    SubmitSide refused = world.side();
+    refused.on_option("a", false);
+    refused.on_no_kill();
+    CHECK_THAT(refusal(refused, strict), Catch::Contains("OnNodeFault=drop"));
+
+    std::ofstream{world.directory + "/stagecast.conf"} << "OnNodeFault=drop\n";
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    side.on_no_kill();
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(options_in(host.handed.at(kHandedName)).is_no_kill);
+    FakeHost other = world.host(Context::allocator);
+    SubmitSide plain = world.side();
+    plain.on_option("a", false);
+    REQUIRE(plain.on_options_parsed(other));
+    CHECK_FALSE(options_in(other.handed.at(kHandedName)).is_no_kill);
+}
+
 TEST_CASE("a job may give up sooner than the site, and get a report") {
     const SubmitWorld world;
     std::ofstream{world.directory + "/stagecast.conf"} << "StageTimeout=100\n";

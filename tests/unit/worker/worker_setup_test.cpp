@@ -53,6 +53,7 @@ WorkerSetup sample(std::size_t nodes) {
     setup.cards_follow = true;
     setup.purpose = WorkerPurpose::look;
     setup.keeps_owners = false;
+    setup.drops_failed = true;
     setup.manifest = {std::byte{1}, std::byte{0}};
     return setup;
 }
@@ -123,6 +124,7 @@ TEST_CASE("every message of a worker is decoded as it was encoded") {
         WorkerReleased{"{\"rank\":1}"},
         WorkerSeek{.stamp = {std::byte{7}}},
         WorkerBegun{.stamp = {std::byte{7}}, .bytes = 9},
+        WorkerDropped{Rank{7}, Blame::node, "nothing was heard of it"},
         WorkerLeft{{"U/tmp/x", "/tmp/.x.stagecast.42.0"}}};
     for (const FromWorker& message : messages) {
         const auto back = decode_from_worker(encode_from_worker(message));

@@ -49,13 +49,17 @@ int say_nothing(int) {
 Result<StagePlan> plan_of(ServicesWorld& world,
                           std::uint32_t step_id,
                           const std::string& list,
-                          bool is_late = false) {
+                          bool is_late = false,
+                          const std::string& specs = {},
+                          OnNodeFault on_fault = OnNodeFault::fail) {
     world.config = default_config();
+    world.config.on_node_fault = on_fault;
     Planner planner{*world.services};
     StageRequest request;
     request.key = {.job_id = 42, .step_id = step_id, .restart = 0};
     request.uid = 2001;
     request.node_list = list;
+    request.specs = specs;
     request.is_late = is_late;
     auto names = expand_host_list(list);
     REQUIRE(names);
@@ -100,6 +104,23 @@ TEST_CASE(
     const auto step = plan_of(world, 0, "n[1-2]");
     REQUIRE_FALSE(step);
     CHECK(step.error().blame() == Blame::node);
+}
+
+TEST_CASE("a plan drops failed nodes where site and job want it, and not for a step") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world{{[](int) { return 0; }, answer_for_slurm}};
+    const auto drops = [&](std::uint32_t step_id, const std::string& specs, OnNodeFault fault) {
+        const auto plan = plan_of(world, step_id, "n[1-2]", false, specs, fault);
+        REQUIRE(plan);
+        return plan->drops_failed;
+    };
+    CHECK(drops(kWholeJob, "1,k;-,/a,", OnNodeFault::drop));
+    CHECK_FALSE(drops(kWholeJob, "1;-,/a,", OnNodeFault::drop));
+    CHECK_FALSE(drops(0, "1,k;-,/a,", OnNodeFault::drop));
+    CHECK_FALSE(drops(kWholeJob, "1,k;-,/a,", OnNodeFault::fail));
+    CHECK_FALSE(drops(kWholeJob, "1,k;-,/a,", OnNodeFault::requeue));
 }
 
 TEST_CASE("a node's address is asked for if it is not remembered, or was of no use") {

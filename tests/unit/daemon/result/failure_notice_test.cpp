@@ -19,4 +19,7 @@ TEST_CASE("only whole jobs are requeued, for no user's error, and not for ever")
     CHECK_FALSE(is_to_be_requeued(config, key, Blame::node));
     CHECK_FALSE(
         is_to_be_requeued(config, {.job_id = 42, .step_id = 0, .restart = 0}, Blame::node));
+    config.on_node_fault = OnNodeFault::drop;
+    key.restart = 0;
+    CHECK_FALSE(is_to_be_requeued(config, key, Blame::node));
 }

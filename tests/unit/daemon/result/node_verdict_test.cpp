@@ -67,6 +67,38 @@ TEST_CASE("a failed one has no paths, and one line of text") {
     CHECK(facts.sentence == verdict.sentence);
 }
 
+TEST_CASE("a dropped node's tasks may not start, and the others' know its name") {
+    const GroupVerdict partial{.state = VerdictState::partial,
+                               .blame = Blame::node,
+                               .sentence = "node n1: gone; the other nodes have the files",
+                               .dropped = {Rank{1}}};
+    const std::optional<WorkerOutcome> outcome = some_outcome();
+    const StageTimes times = some_times();
+    SettledFacts known{.key = kKey,
+                       .nodes = 3,
+                       .outcome = outcome,
+                       .stage_dir = kStageDir,
+                       .dropped_nodes = "n1",
+                       .times = times};
+    SECTION("another node") {
+        const Verdict verdict = node_verdict(partial, known).verdict;
+        CHECK(verdict.state == VerdictState::partial);
+        CHECK(verdict.paths == Texts{"/local/7/a", "/local/7/a_libs/"});
+        CHECK(verdict.dropped_nodes == "n1");
+        CHECK(verdict.sentence == partial.sentence);
+    }
+    SECTION("the dropped one, though its worker had come to an end") {
+        known.own_failure = Failure{Rank{1}, Blame::user, "node n1: disk full"};
+        const auto [verdict, facts] = node_verdict(partial, known);
+        CHECK(verdict.state == VerdictState::dropped);
+        CHECK(verdict.blame == Blame::user);
+        CHECK(verdict.sentence == "node n1: disk full");
+        CHECK(verdict.paths.empty());
+        CHECK(verdict.stage_dir.empty());
+        CHECK(facts.outcome == VerdictState::dropped);
+    }
+}
+
 TEST_CASE("a verbose job reads what was staged, and the log does not repeat it") {
     const GroupVerdict ok{VerdictState::ok, Blame::node, ""};
     const auto [verdict, facts] = made_of(ok, some_outcome(), true);

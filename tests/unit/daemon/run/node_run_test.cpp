@@ -40,6 +40,7 @@ class Owner final : public NodeRunOwner {
                          std::vector<std::byte> /*bytes*/) override {}
     void on_listening() override { ++listening; }
     void on_outcome(WorkerOutcome /*outcome*/) override {}
+    void on_dropped(const WorkerDropped& /*dropped*/) override {}
     void on_wire_up_lost(const std::string& why) override { trouble = why; }
     void on_port_taken(const std::string& why) override { trouble = why; }
     void on_run_failed(Blame /*blame*/, const std::string& sentence) override {

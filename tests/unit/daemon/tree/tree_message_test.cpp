@@ -60,6 +60,7 @@ std::vector<TreeMessage> every_kind() {
         TakeMessage{},
         PortsMessage{.move = 1, .port = 0, .rank = Rank{3}, .taken = {6831, 6832}},
         PortsMessage{.move = 2, .port = 6840, .rank = Rank{}, .taken = {}},
+        DropMessage{{Rank{3}, Blame::node, "nothing was heard of it"}},
         ReportQuestion{2001, {StatusKind::explain, {7, 0, 1}}},
         ReportMessage{R"({"stages":[]})"}};
 }
@@ -78,6 +79,7 @@ StagePlan some_plan() {
     plan.push_specs = "1;wd,/a/b,/images/b";
     plan.push_token.fill(std::byte{5});
     plan.is_root_spared = true;
+    plan.drops_failed = true;
     plan.policies = {
         .rate_control = RateControl::acker, .readiness = ReadyWait::none, .flows = 2};
     plan.request = some_request();
@@ -173,7 +175,7 @@ TEST_CASE("the digest knows specs, node list and owner, and not where one ends")
 TEST_CASE("a node's statistics reach the root, however much its worker reports") {
     const auto risen = [](const std::string& line) {
         const auto back = decode_node_outcome(
-            encode(NodeOutcome{VerdictState::ok, "", statistics_to_tell(line)}));
+            encode(NodeOutcome{VerdictState::ok, Blame::user, "", statistics_to_tell(line)}));
         REQUIRE(back);
         return back->statistics;
     };
@@ -190,7 +192,7 @@ TEST_CASE("a node's statistics reach the root, however much its worker reports")
 
 TEST_CASE("the outcomes of all nodes fit one message, however many they are") {
     const NodeOutcome outcome{
-        VerdictState::partial, std::string(2000, 'x'), R"({"seconds":2.5})"};
+        VerdictState::partial, Blame::user, std::string(2000, 'x'), R"({"seconds":2.5})"};
     for (const std::size_t nodes : {1U, 2'000U, 8'500U, 65'536U}) {
         CAPTURE(nodes);
         const Contribution one{Rank{1}, encode(outcome, nodes)};
@@ -209,11 +211,11 @@ TEST_CASE("the outcomes of all nodes fit one message, however many they are") {
 
 TEST_CASE("outcomes make ok, or partial with who misses what") {
     const std::vector<std::string> names{"n0", "n1"};
-    const auto good = encode(NodeOutcome{VerdictState::ok, "", "{}"});
+    const auto good = encode(NodeOutcome{VerdictState::ok, Blame::user, "", "{}"});
     CHECK(verdict_of({{Rank{0}, good}, {Rank{1}, good}}, names).state == VerdictState::ok);
 
-    const auto lacks =
-        encode(NodeOutcome{VerdictState::partial, "/x: No such file or directory", "{}"});
+    const auto lacks = encode(
+        NodeOutcome{VerdictState::partial, Blame::user, "/x: No such file or directory", "{}"});
     const auto partial = verdict_of({{Rank{0}, good}, {Rank{1}, lacks}}, names);
     CHECK(partial.state == VerdictState::partial);
     CHECK(partial.sentence == "node n1: /x: No such file or directory");
@@ -221,6 +223,62 @@ TEST_CASE("outcomes make ok, or partial with who misses what") {
     CHECK_FALSE(decode_node_outcome(some_bytes(3)));
     const auto odd = verdict_of({{Rank{0}, good}, {Rank{1}, some_bytes(3)}}, names);
     CHECK(odd.state == VerdictState::partial);
+}
+
+TEST_CASE("a group that drops failed nodes says which, and who lacks an optional file") {
+    const std::vector<std::string> names{"n0", "n1", "n2", "n3"};
+    const auto of = [](std::uint16_t rank, VerdictState state, const std::string& sentence) {
+        return Contribution{Rank{rank}, encode(NodeOutcome{state, Blame::user, sentence, ""})};
+    };
+    const Contribution root = of(0, VerdictState::ok, "");
+    Failures failures;
+    SECTION("none") {
+        const auto all = verdict_without_failed({root,
+                                                 of(1, VerdictState::ok, ""),
+                                                 of(2, VerdictState::ok, ""),
+                                                 of(3, VerdictState::ok, "")},
+                                                names,
+                                                failures);
+        CHECK(all.state == VerdictState::ok);
+        CHECK(all.dropped.empty());
+    }
+    SECTION("one that failed, one that was lost, one that lacks something") {
+        const auto two = verdict_without_failed({root,
+                                                 of(1, VerdictState::failed, "disk full"),
+                                                 of(3, VerdictState::partial, "/x: missing")},
+                                                names,
+                                                failures);
+        CHECK(two.state == VerdictState::partial);
+        CHECK(two.blame == Blame::user);
+        CHECK(two.dropped == std::vector{Rank{1}, Rank{2}});
+        CHECK(names_of_dropped(two, names) == "n1,n2");
+        CHECK(two.sentence ==
+              "node n1: disk full (and 1 more node: n2: its stagecastd fell silent during the "
+              "stage); the other nodes have the files; node n3: /x: missing");
+        CHECK(failures.named().size() == 2);
+    }
+    SECTION("one that is known to be lost counts, whatever it had said") {
+        CHECK(failures.add({Rank{3}, Blame::node, "gone"}));
+        const auto one = verdict_without_failed({root,
+                                                 of(1, VerdictState::ok, ""),
+                                                 of(2, VerdictState::ok, ""),
+                                                 of(3, VerdictState::ok, "")},
+                                                names,
+                                                failures);
+        CHECK(one.dropped == std::vector{Rank{3}});
+    }
+    SECTION("the root alone is no success") {
+        const auto none = verdict_without_failed({root}, names, failures);
+        CHECK(none.state == VerdictState::failed);
+        CHECK(none.dropped.empty());
+    }
+    SECTION("nor is a group whose dropped nodes no verdict can list") {
+        const std::vector<std::string> many(200, std::string(200, 'x'));
+        const auto lost =
+            verdict_without_failed({root, of(1, VerdictState::ok, "")}, many, failures);
+        CHECK(lost.state == VerdictState::failed);
+        CHECK(lost.dropped.empty());
+    }
 }
 
 TEST_CASE("failures travel, and hostile ones do not arrive") {

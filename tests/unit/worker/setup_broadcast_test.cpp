@@ -1,0 +1,18 @@
+// Does SETUP determine the policies of a broadcast?
+#include "stager/worker/staging/setup_broadcast.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+TEST_CASE("a source drops failed receivers only if SETUP says so") {
+    WorkerSetup setup;
+    setup.group_address = "239.192.0.7";
+    setup.group_port = 6830;
+    BroadcastConfig config;
+    REQUIRE(follow(setup, config));
+    CHECK(config.fault_policy == core::FaultPolicy::fail);
+    setup.drops_failed = true;
+    REQUIRE(follow(setup, config));
+    CHECK(config.fault_policy == core::FaultPolicy::drop);
+}
