@@ -256,7 +256,6 @@ void Reassembly::on_loaded(const Completion& done) {
                   [this](const auto& each) { return !residence_.contains(each.first); });
     if (done.verdict == Verdict::good) {
         residence_.settle(done.block);
-        residence_.trim(operations_);
         if (!descriptors_->knows(done.block)) {
             loaded_[done.block] = done.descriptor;
         }
