@@ -198,18 +198,16 @@ TEST_CASE("seeds 24, 25, 32: a shaper's bucket is not taken for a fast link", "[
         plan.uplink_bytes_per_s = plan.link_bytes_per_s / slower;
         plan.uplink_buffer_bytes = 37'500'000 / slower;  // 30 ms
         int many = 0;  // (Of 240 seeds 3 lost 1.25 % or more, by an unlucky wake-up.)
-        int late = 0;
         for (plan.seed = 20; plan.seed < 40; ++plan.seed) {
             World world{plan};
             world.run();
             CAPTURE(slower, plan.seed, world.report());
             CHECK(world.complaints().empty());
             CHECK(world.all_released());
-            late += world.times_wire() / slower < 1.1 ? 0 : 1;
+            CHECK(world.times_wire() / slower < 1.1);
             many += world.host(1).outcome().packets_lost > plan.chunks() / 100 ? 1 : 0;
         }
         CHECK(many <= 3);
-        CHECK(late <= 1);
     }
 }
 

@@ -264,7 +264,8 @@ Outbox::Batch* Outbox::batch_for(const TrainTarget& target, const Queued& next) 
     if (takes(outlet.trains)) {
         return &outlet.trains;
     }
-    const bool overtakes = !outlet.trains.is_open && !is_data(next.send) &&
+    // (To the group a DESCRIBE and an END say that what is before them was sent.)
+    const bool overtakes = !outlet.trains.is_open && !is_data(next.send) && !target.to_group &&
                            std::ranges::any_of(outlet.trains.trains, [](const Sealed& one) {
                                return one.block.has_value();
                            });

@@ -362,14 +362,16 @@ void Session::tell(Instant now) {
     }
 }
 
-/// How long the stream's packets may stay where they are: for room, or, while it goes, for each
-/// other.
+/// How long the stream's packets may stay where they are: for room, or, while it goes and all
+/// of them were read, for each other. (After a wait for room many have gathered.)
 Duration Session::patience(Instant now) const {
     if (stream_waits(now)) {
         return parts_.core.outcome().stream_may_wait_until - now;
     }
-    return parts_.core.outcome().phase == core::Phase::moving ? moderation_.patience()
-                                                              : Duration::zero();
+    const bool gathers = parts_.core.outcome().phase == core::Phase::moving &&
+                         parts_.driver.counters().group_fill == 0 &&
+                         stream_ != StreamWait::stays;
+    return gathers ? moderation_.patience() : Duration::zero();
 }
 
 Waits Session::waits(Instant now) const {

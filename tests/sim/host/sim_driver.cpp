@@ -36,7 +36,6 @@ Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
     arrivals_.clear();
     taken_ = 0;
     std::size_t bytes = 0;
-    counters_.group_fill = inbox_.fill(events_.now());
     while (taken_ < plan_.packets_per_turn) {
         auto arrival = inbox_.take(events_.now(), !readable.stream);
         if (!arrival) {
@@ -50,6 +49,10 @@ Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
         arrivals_.push_back(*std::move(arrival));
     }
     counters_.socket_overflow = inbox_.overflowed();
+    if (readable.stream) {  // (What is left, as of UdpDriver.)
+        const bool is_full = taken_ >= plan_.packets_per_turn;
+        counters_.group_fill = is_full ? inbox_.fill(events_.now()) : std::uint8_t{0};
+    }
     buffer_.resize(std::max(buffer_.size(), bytes));
     MutableBytes room{buffer_};
     for (const Inbox::Arrival& arrival : arrivals_) {

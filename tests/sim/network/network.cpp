@@ -137,6 +137,18 @@ void Network::trace(const Train& train) const {
     trace_runs(train);
 }
 
+void Network::trace_lost(std::uint16_t member, const Train& train, PacketMask lost) const {
+    std::printf("%10.3f ms  lost on the way %u -> %u  type %u:",
+                static_cast<double>(events_.now().time_since_epoch().count()) / 1e6,
+                train.from,
+                member,
+                static_cast<unsigned>(train.header.type));
+    for_each(lost, [&train](std::uint32_t i) {
+        std::printf(" %llu", static_cast<unsigned long long>(train.header.packet_number + i));
+    });
+    std::printf("\n");
+}
+
 bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
     const Duration time = now.time_since_epoch();
     return std::ranges::any_of(plan_.partitions, [&](const Partition& partition) {
@@ -260,10 +272,16 @@ void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask
     }
     if (mask == 0) {
         lost_ += static_cast<std::uint64_t>(std::popcount(sent));
+        if (is_traced_) {
+            trace_lost(member, train, sent);
+        }
         return;
     }
     const Instant arrival = down_[member].carry(now, train, mask) + plan_.propagation;
     lost_ += static_cast<std::uint64_t>(std::popcount(sent & ~mask));
+    if (is_traced_ && mask != sent) {
+        trace_lost(member, train, sent & ~mask);
+    }
     if (!healthy && plan_.loss.reorder_ppm > 0) {
         const PacketMask late = draw(plan_.loss.reorder_ppm, mask);
         mask &= ~late;

@@ -53,6 +53,7 @@ class Network {
     };
 
     void trace(const Train& train) const;
+    void trace_lost(std::uint16_t member, const Train& train, PacketMask lost) const;
     [[nodiscard]] std::uint64_t park(Flight flight);
     [[nodiscard]] Flight unpark(std::uint64_t index);
     void arrive_at_switch(std::uint64_t index);

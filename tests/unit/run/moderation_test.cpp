@@ -63,5 +63,13 @@ TEST_CASE("a pause of the stream is forgotten within a few wake-ups") {
     CHECK(moderation.patience() < before * 3 / 2);
 }
 
+// Their pauses are long; then a gigabit's first bursts come.
+TEST_CASE("OFFERs before a fast stream do not make its packets wait") {
+    Moderation moderation;
+    Instant now = hear(moderation, Instant{}, 5, 1, milliseconds{8});
+    now = hear(moderation, now, 20 * 22, 22, microseconds{266});
+    CHECK(moderation.patience() < microseconds{300});
+}
+
 }  // namespace
 }  // namespace stage

@@ -334,7 +334,7 @@ TEST_CASE("an outlet that is full holds up no other") {
     CHECK(source.driver.flows == std::vector<Flow>(4, Flow{1}));
 }
 
-TEST_CASE("a control packet overtakes DATA that was refused") {
+TEST_CASE("a control packet to one member overtakes DATA that was refused, and no other does") {
     TwoRails source;
     source.driver.full = {0, 1};
     source.send(chunks(0, 3));
@@ -345,6 +345,8 @@ TEST_CASE("a control packet overtakes DATA that was refused") {
     REQUIRE(source.outbox.flush({}));
     REQUIRE(source.driver.packets.size() == 8);
     CHECK(source.type_of(0) == wire::PacketType::report);
+    CHECK(source.type_of(1) == wire::PacketType::data);
+    CHECK(source.type_of(7) == wire::PacketType::report);
     CHECK(source.outbox.is_empty());
 }
 
