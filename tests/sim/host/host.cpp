@@ -40,6 +40,7 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
       events_{world.events},
       clock_{own_, events_},
       complain_{world.complain},
+      see_{world.see},
       own_chance_{world.prng.next()},
       object_{plan},
       content_{plan, rank, object_, world.prng, complain_},
@@ -159,7 +160,31 @@ void Host::turn() {
     cpu_busy_until_ =
         events_.now() + own_.packet_cost * static_cast<std::int64_t>(driver_.taken());
     check();
+    if (!plan_.strikes.empty()) {
+        tell_seen();
+    }
     sleep();
+}
+
+/// (A strike comes as an event of its own: nothing happens to the host within
+/// its turn.)
+void Host::tell_seen() {
+    using wire::PacketType;
+    const auto sent = [this](PacketType type) {
+        return core_.did().sent[static_cast<std::size_t>(type)];
+    };
+    const std::array<std::uint64_t, 7> now{sent(PacketType::ready),
+                                           sent(PacketType::lacking),
+                                           sent(PacketType::request),
+                                           sent(PacketType::report),
+                                           sent(PacketType::done),
+                                           held_at_ ? 1U : 0U,
+                                           sent(PacketType::data)};
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        if (now[i] > seen_[i]) {
+            see_(static_cast<Seen>(i), now[i] - std::exchange(seen_[i], now[i]));
+        }
+    }
 }
 
 void Host::check() {

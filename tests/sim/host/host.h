@@ -34,11 +34,16 @@ class Host final : private Watcher {
         Prng& prng;
         Content::Complain complain;
         Dress dress;
+        /// A member did something, so often since the last call.
+        std::function<void(Seen seen, std::uint64_t many)> see{};
     };
 
     Host(const Plan& plan, std::uint16_t rank, const Dependencies& world);
 
     void start();
+    /// What its plan does to it at a time, now.
+    void crash(std::uint64_t);
+    void abort(std::uint64_t);
     void deliver(Instant at, const TrainUse& train, PacketMask mask);
 
     [[nodiscard]] const core::Outcome& outcome() const { return core_.outcome(); }
@@ -74,13 +79,12 @@ class Host final : private Watcher {
     Status on_readable() override;
     [[nodiscard]] bool do_all_listen() const override { return true; }
 
-    void crash(std::uint64_t);
-    void abort(std::uint64_t);
     void all_listen(std::uint64_t);
     void wake_at(Instant when);
     void wake(std::uint64_t queued);
     void turn();
     void check();
+    void tell_seen();
     void sleep();
     void end();
     void draw_lateness();
@@ -92,6 +96,8 @@ class Host final : private Watcher {
     Events& events_;
     Clock clock_;
     Content::Complain complain_;
+    std::function<void(Seen seen, std::uint64_t many)> see_;
+    std::array<std::uint64_t, 7> seen_{};
     Prng own_chance_;
     Object object_;
     Content content_;

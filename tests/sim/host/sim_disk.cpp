@@ -37,6 +37,10 @@ std::optional<core::Completion> SimDisk::submit(const core::Operation& operation
         return std::nullopt;
     }
     busy_until_ = std::max(busy_until_, events_.now()) + time_of(operation);
+    if (own_.disk_stands_at && busy_until_ >= Instant{*own_.disk_stands_at}) {
+        busy_until_ =
+            std::max(busy_until_, Instant{*own_.disk_stands_at + own_.disk_stands_for});
+    }
     jobs_.push_back({.operation = operation, .buffer = buffer});
     events_.at<&SimDisk::complete>(busy_until_, *this);
     return std::nullopt;
@@ -65,10 +69,25 @@ void SimDisk::complete(std::uint64_t) {
     if (is_stopped_) {
         return;
     }
-    work_.perform(job);
+    if (is_full() && job.operation.kind == core::OperationKind::store) {
+        done_.push_back({.ticket = job.operation.ticket,
+                         .kind = job.operation.kind,
+                         .block = job.operation.block,
+                         .verdict = core::Verdict::failed,
+                         .descriptor = {},
+                         .why = Error{Blame::user, "No space left on device"}});
+    } else {
+        work_.perform(job);
+    }
     if (has_done()) {
         wake_();
     }
+}
+
+bool SimDisk::is_full() const {
+    const Duration now = events_.now().time_since_epoch();
+    return own_.disk_full_at && now >= *own_.disk_full_at &&
+           now < *own_.disk_full_at + own_.disk_full_for;
 }
 
 std::vector<core::Completion> SimDisk::take() {

@@ -32,6 +32,7 @@ class SimDisk final : public Disk {
   private:
     [[nodiscard]] Duration time_of(const core::Operation& operation);
     void complete(std::uint64_t);
+    [[nodiscard]] bool is_full() const;
 
     const Plan& plan_;
     const MemberPlan& own_;

@@ -31,6 +31,7 @@ void WatchedCore::refresh() {
             complain_("chunks changed their size after some had come");
         }
         object_.recut(outcome_.chunk_bytes);
+        ++did_.recut;
     }
     outcome_.chunk_bytes = object_.held_chunk_bytes();
 }
@@ -116,8 +117,33 @@ void WatchedCore::watch(core::Send& send) {
         send.length = object_.is_small() ? std::min(send.length, object_.held_chunk_bytes())
                                          : send.length;
     }
+    note(send);
     if (plan_.member[rank_].is_newer) {
         speak_newer(send);
+    }
+}
+
+void WatchedCore::note(const core::Send& send) {
+    did_.sent[static_cast<std::size_t>(send.type)] += send.count;
+    switch (send.type) {
+        case wire::PacketType::data:
+            did_.repeated_to_group +=
+                send.to.to_group && (send.flags & wire::kFlagRepeat) != 0 ? send.count : 0U;
+            return;
+        case wire::PacketType::lacking:
+            did_.busy += (send.flags & wire::kFlagBusy) != 0 ? 1U : 0U;
+            return;
+        case wire::PacketType::ready:
+            did_.called += heard_[static_cast<std::size_t>(wire::PacketType::offer)] == 0;
+            return;
+        case wire::PacketType::request: {
+            const auto body = wire::read_request(send.body);
+            did_.asked_descriptor += body && !body->runs.empty() && body->runs[0].count == 0;
+            did_.asked_source += !send.to.to_group && send.to.peer.value() == plan_.source;
+            return;
+        }
+        default:
+            return;
     }
 }
 
@@ -135,6 +161,12 @@ void WatchedCore::next_operations(Instant now, core::OperationBatch& operations)
 }
 
 void WatchedCore::watch(core::Operation& operation) {
+    ++did_.operations[static_cast<std::size_t>(operation.kind)];
+    if (operation.kind == core::OperationKind::verify) {
+        verified_.resize(std::max(verified_.size(), operation.block.index() + 1));
+        did_.verified_again += verified_[operation.block.index()];
+        verified_[operation.block.index()] = true;
+    }
     switch (operation.kind) {
         case core::OperationKind::place:
             end_lease(operation);

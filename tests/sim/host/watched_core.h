@@ -50,6 +50,21 @@ class WatchedCore final : public AnyCore {
     [[nodiscard]] std::uint64_t times_woken() const { return times_woken_; }
     [[nodiscard]] std::uint64_t reconstructed() const { return reconstructed_; }
 
+    /// What it sent and wanted, as far as that shows the way that it took
+    /// (marks.h).
+    struct Did {
+        std::array<std::uint64_t, 16> sent{};        ///< Packets, by type.
+        std::array<std::uint64_t, 16> operations{};  ///< By kind.
+        std::uint64_t busy = 0;                      ///< LACKINGs for want of room.
+        std::uint64_t asked_source = 0;              ///< Requests to the source.
+        std::uint64_t asked_descriptor = 0;
+        std::uint64_t repeated_to_group = 0;  ///< DATA.
+        std::uint64_t called = 0;             ///< READYs before any OFFER came.
+        std::uint64_t verified_again = 0;
+        std::uint64_t recut = 0;  ///< It went over to smaller packets.
+    };
+    [[nodiscard]] const Did& did() const { return did_; }
+
   private:
     /// Of each chunk of a block in memory: is it there?
     using Chunks = std::vector<std::uint8_t>;
@@ -57,6 +72,7 @@ class WatchedCore final : public AnyCore {
     void refresh();
     void watch(core::Operation& operation);
     void watch(core::Send& send);
+    void note(const core::Send& send);
     void end_lease(const core::Operation& operation);
     void place(const core::Operation& operation);
     void release(BlockIndex block);
@@ -84,6 +100,8 @@ class WatchedCore final : public AnyCore {
     std::array<std::uint64_t, 16> heard_bytes_{};
     std::uint64_t times_woken_ = 0;
     std::uint64_t reconstructed_ = 0;
+    Did did_;
+    std::vector<bool> verified_;  ///< Blocks.
 };
 
 }  // namespace stage::sim

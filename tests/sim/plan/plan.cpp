@@ -253,7 +253,8 @@ bool Plan::finishes_in_time(const MemberPlan& one) const {
 
 bool Plan::is_faulty(const MemberPlan& one) const {
     return one.store_fails_at || one.finish_fails || !finishes_in_time(one) ||
-           one.is_disk_stuck || one.crash_at || one.abort_at;
+           one.is_disk_stuck || one.crash_at || one.abort_at || one.disk_full_at ||
+           one.is_struck;
 }
 
 bool Plan::must_succeed() const {
@@ -344,6 +345,7 @@ Plan draw_plan(std::uint64_t seed) {
     plan.stall_timeout = std::max<Duration>(
         plan.stall_timeout,
         milliseconds{static_cast<std::int64_t>(each * 1000 / plan.link_bytes_per_s)});
+    draw_strikes(plan);
     return plan;
 }
 

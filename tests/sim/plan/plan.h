@@ -48,6 +48,10 @@ struct MemberPlan {
     Duration wake_latency{};                      ///< From an arrival to the loop.
     std::uint64_t downlink_bytes_per_s = 0;       ///< 0: the plan's.
     std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
+    std::optional<Duration> disk_stands_at;       ///< Then its disk completes nothing,
+    Duration disk_stands_for{};                   ///< for this time;
+    std::optional<Duration> disk_full_at;         ///< then its stores say that it is full,
+    Duration disk_full_for{};                     ///< for this time.
     std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
     bool finish_fails = false;
     Duration finish_takes{};                    ///< More than a disk's latency.
@@ -59,6 +63,24 @@ struct MemberPlan {
     std::uint32_t memory_flip_ppm = 0;  ///< A placed chunk is wrong in memory.
     std::uint32_t load_fails_ppm = 0;   ///< A read back (not the source's) says no.
     std::uint32_t short_write_ppm = 0;  ///< A store wrote a part only, and gives it back.
+    bool is_struck = false;  ///< By a Strike that ends it, or by a partition that may.
+};
+
+/// What a member is seen to do.
+enum class Seen : std::uint8_t { ready, lacking, request, report, done, holds, data };
+/// What happens to a member then. (No process starts again within a broadcast:
+/// its incarnation is in the keys of all others, so a daemon begins another
+/// broadcast, which resumes: MemberPlan::held_before.)
+enum class Harm : std::uint8_t { crash, abort, cut_off, deafen, mute };
+
+/// A fault that comes with an event and not with a time.
+struct Strike {
+    Seen when = Seen::ready;
+    std::optional<std::uint16_t> of;  ///< Of this member; empty: of any.
+    std::uint32_t nth = 1;
+    Harm harm = Harm::crash;
+    std::uint16_t member = 0;
+    Duration lasts{};  ///< Unless it ends the member.
 };
 
 /// Members that are separated from the others for a time.
@@ -137,6 +159,7 @@ struct Plan {
     Duration heals_at{};  ///< From then on the network is perfect.
     std::vector<MemberPlan> member;
     std::vector<Partition> partitions;
+    std::vector<Strike> strikes;
     std::vector<FlowPlan> flows;
     bool floods_group = false;  ///< Switches bring the group's packets to all, members or not.
     /// Packets are encrypted, and chunks are not small (object.h). Else they have a checksum.
@@ -172,6 +195,9 @@ struct Plan {
 void draw_reach(Plan& plan);
 /// In half of the scenarios all members learn when all have started. (Drawn separately, too.)
 void draw_listening(Plan& plan);
+/// Faults by events, long partitions, disks that stand still or are full for a
+/// while. (Drawn separately, too.)
+void draw_strikes(Plan& plan);
 /// The world of a seed.
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);
 

@@ -15,6 +15,13 @@ std::string faults_of(const MemberPlan& each) {
     for (const core::BlockRun& run : each.held_before) {
         faults += " has" + std::to_string(run.first.value()) + "+" + std::to_string(run.count);
     }
+    faults += each.disk_stands_at
+                  ? " disk-stands@" + ms(*each.disk_stands_at) + "+" + ms(each.disk_stands_for)
+                  : "";
+    faults += each.disk_full_at
+                  ? " disk-full@" + ms(*each.disk_full_at) + "+" + ms(each.disk_full_for)
+                  : "";
+    faults += each.is_struck ? " struck" : "";
     faults += each.finish_fails ? " finish-fails" : "";
     faults += each.is_disk_stuck ? " disk-stuck" : "";
     faults += each.crash_at ? " crash@" + ms(*each.crash_at) : "";
@@ -70,6 +77,16 @@ std::string Plan::describe() const {
     for (const Partition& partition : partitions) {
         text += " partition(" + std::to_string(partition.members.size()) + ") " +
                 ms(partition.begin) + ".." + ms(partition.end);
+    }
+    for (const Strike& strike : strikes) {
+        const char* whens[] = {
+            "ready", "lacking", "request", "report", "done", "holds", "data"};
+        const char* harms[] = {"crash", "abort", "cut off", "deafen", "mute"};
+        text += " strike(" + std::to_string(strike.member) + " " +
+                harms[static_cast<std::size_t>(strike.harm)] + " " + ms(strike.lasts) +
+                ") at " + std::to_string(strike.nth) + ". " +
+                whens[static_cast<std::size_t>(strike.when)] +
+                (strike.of ? " of " + std::to_string(*strike.of) : "");
     }
     return text;
 }

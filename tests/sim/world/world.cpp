@@ -30,6 +30,9 @@ World::World(Plan plan, Host::Dress dress)
           [this](std::uint16_t member, Instant at, const TrainUse& train, PacketMask mask) {
               hosts_[member]->deliver(at, train, mask);
           }} {
+    for (const Strike& strike : plan_.strikes) {
+        until_strike_.push_back(strike.nth);
+    }
     for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
         hosts_.push_back(std::make_unique<Host>(
             plan_,
@@ -39,7 +42,9 @@ World::World(Plan plan, Host::Dress dress)
                 .network = network_,
                 .prng = prng_,
                 .complain = [this, rank](const std::string& what) { complain(rank, what); },
-                .dress = dress}));
+                .dress = dress,
+                .see = [this, rank](Seen seen,
+                                    std::uint64_t many) { on_seen(rank, seen, many); }}));
     }
     for (const FlowPlan& flow : plan_.flows) {
         flows_.push_back(std::make_unique<CubicFlow>(plan_, flow, network_, events_));
@@ -53,7 +58,43 @@ void World::complain(std::uint16_t rank, const std::string& what) {
     }
 }
 
-/// The time by which even a group with faults must be over.
+void World::on_seen(std::uint16_t rank, Seen seen, std::uint64_t many) {
+    for (std::size_t i = 0; i < plan_.strikes.size(); ++i) {
+        const Strike& strike = plan_.strikes[i];
+        std::uint64_t& left = until_strike_[i];
+        if (left == 0 || strike.when != seen || strike.of.value_or(rank) != rank) {
+            continue;
+        }
+        left -= std::min(left, many);
+        if (left == 0) {
+            events_.at<&World::strike>(events_.now(), *this, i);
+        }
+    }
+}
+
+void World::strike(std::uint64_t index) {
+    const Strike& strike = plan_.strikes[index];
+    switch (strike.harm) {
+        case Harm::crash:
+            return hosts_[strike.member]->crash(0);
+        case Harm::abort:
+            return hosts_[strike.member]->abort(0);
+        case Harm::cut_off:
+        case Harm::deafen:
+        case Harm::mute:
+            return cut_off(strike);
+    }
+}
+
+void World::cut_off(const Strike& strike) {
+    const Duration now = events_.now().time_since_epoch();
+    plan_.partitions.push_back({.members = {strike.member},
+                                .begin = now,
+                                .end = now + strike.lasts,
+                                .hears_nothing = strike.harm != Harm::mute,
+                                .says_nothing = strike.harm != Harm::deafen});
+}
+
 /// Chance takes so much that pulls take it for congestion.
 bool World::is_lossy() const {
     constexpr std::uint64_t kMuchPpm = 100'000;
@@ -63,6 +104,7 @@ bool World::is_lossy() const {
            kMuchPpm;
 }
 
+/// The time by which even a group with faults must be over.
 Duration World::patience() const {
     const bool healthy = plan_.must_succeed();
     // The rate search may fall to less than half of the slowest link, and with many losses, or
@@ -86,17 +128,23 @@ Duration World::patience() const {
                          Duration{static_cast<Duration::rep>(plan_.object_bytes() * 4'000 /
                                                              rate * 1'000'000)});
         names += member.finish_takes;  // The source's after the others'.
+        names += member.disk_stands_for;
         disks =
             std::max(disks, member.packet_cost * static_cast<std::int64_t>(plan_.chunks() * 8));
     }
-    const Duration faults =
-        healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
+    Duration faults = healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
+    for (const Strike& strike : plan_.strikes) {
+        faults += strike.lasts + seconds{1};
+    }
+    for (const Partition& partition : plan_.partitions) {
+        faults += std::max(partition.end - plan_.heals_at, Duration{});
+    }
     // What is fetched is read back, and leaves an uplink once for each member that fetches it.
     const bool is_fetched = std::ranges::any_of(plan_.member, [](const MemberPlan& each) {
         return each.hears_group_until.has_value();
     });
     const int times = is_fetched ? 3 : 1;
-    return plan_.heals_at + (data + disks + windows) * times + names + faults + seconds{6};
+    return plan_.heals_at + (data + disks) * times + windows + names + faults + seconds{6};
 }
 
 bool World::is_over() const {
@@ -187,8 +235,49 @@ void World::check_end() {
             complain(rank, "stored more chunks than there are");
         }
     }
+    check_agreed();
     if (!network_.is_honest()) {
         complaints_.push_back("a link carried more than its rate allows");
+    }
+}
+
+/// What RELEASE said is the same for all that heard it: no member fails by it
+/// where another was released, and all know of the same dropped ones, as far as
+/// it had room for these.
+void World::check_agreed() {
+    const Host* knows_most = nullptr;
+    for (const auto& host : hosts_) {
+        const core::Outcome& outcome = host->outcome();
+        const bool was_told = outcome.phase == core::Phase::released && !outcome.is_end_unheard;
+        if (was_told && (knows_most == nullptr ||
+                         outcome.dropped.size() > knows_most->outcome().dropped.size())) {
+            knows_most = host.get();
+        }
+    }
+    if (knows_most == nullptr) {
+        return;
+    }
+    const auto& all = knows_most->outcome().dropped;
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        const core::Outcome& outcome = hosts_[rank]->outcome();
+        const auto& dropped = outcome.dropped;
+        const bool is_part = dropped.size() <= all.size() && dropped.empty() == all.empty() &&
+                             std::equal(dropped.begin(),
+                                        dropped.end(),
+                                        all.begin(),
+                                        [](const auto& one, const auto& other) {
+                                            return one.rank == other.rank;
+                                        });
+        if (outcome.phase == core::Phase::released && !outcome.is_end_unheard && !is_part) {
+            complain(rank, "does not know the same dropped members as others");
+        }
+        const std::uint16_t culprit = outcome.culprit.value();
+        if (outcome.phase == core::Phase::failed && culprit != rank &&
+            culprit != plan_.source && !hosts_[rank]->is_dead()) {
+            complain(rank,
+                     "fails because of member " + std::to_string(culprit) +
+                         ", and others were released");
+        }
     }
 }
 
@@ -246,7 +335,8 @@ std::string World::report() const {
         text += ", lost " + std::to_string(outcome.packets_lost) + ", repaired " +
                 std::to_string(outcome.packets_repaired) + ", sent " +
                 std::to_string(host.data_sent()) + " data, unopened " +
-                std::to_string(host.unopened());
+                std::to_string(host.unopened()) + ", overflowed " +
+                std::to_string(host.overflowed());
         if (outcome.why) {
             text += ", names " + std::to_string(outcome.culprit.value()) + ": " +
                     outcome.why->sentence();

@@ -45,11 +45,15 @@ class World {
 
   private:
     void complain(std::uint16_t rank, const std::string& what);
+    void on_seen(std::uint16_t rank, Seen seen, std::uint64_t many);
+    void strike(std::uint64_t index);
+    void cut_off(const Strike& strike);
     [[nodiscard]] bool is_lossy() const;
     [[nodiscard]] Duration patience() const;
     [[nodiscard]] bool is_over() const;
     void check_end();
     void check_named(std::uint16_t rank);
+    void check_agreed();
     [[nodiscard]] bool may_all_fail() const;
     [[nodiscard]] bool is_dropped(std::uint16_t rank) const;
 
@@ -59,6 +63,7 @@ class World {
     std::vector<std::string> complaints_;
     Network network_;
     std::vector<std::unique_ptr<Host>> hosts_;
+    std::vector<std::uint64_t> until_strike_;  ///< Events, by strike; 0: it has come.
     std::vector<std::unique_ptr<CubicFlow>> flows_;
 };
 
