@@ -345,7 +345,6 @@ Plan draw_plan(std::uint64_t seed) {
     plan.stall_timeout = std::max<Duration>(
         plan.stall_timeout,
         milliseconds{static_cast<std::int64_t>(each * 1000 / plan.link_bytes_per_s)});
-    draw_strikes(plan);
     return plan;
 }
 
