@@ -52,7 +52,7 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
             object_,
             complain_},
       seal_{keys_of(plan, rank)},
-      spare_{plan.spare_blocks.value_or(plan.spill_blocks)},
+      spare_{plan.spare_blocks.value_or(plan.spill_blocks), object_.held_bytes_max()},
       blocks_{plan.resident_blocks + (plan.spill_blocks > 0 ? 0 : Session::kLeavingBlocks),
               object_.held_bytes_max(),
               plan.spill_blocks > 0 ? &spare_ : nullptr},

@@ -9,8 +9,6 @@ namespace stage {
 
 BlockStore::BlockStore(std::uint32_t blocks, std::size_t block_bytes, SpareBuffers* spare)
     : blocks_max_{blocks}, block_bytes_{block_bytes}, spare_{spare} {
-    invariant(spare == nullptr || block_bytes <= kBlockBytes,
-              "spare buffers have a block's size");
     slots_.reserve(blocks);
 }
 

@@ -12,7 +12,7 @@ class SpareBuffers {
     SpareBuffers& operator=(const SpareBuffers&) = delete;
     virtual ~SpareBuffers() = default;
 
-    /// A buffer of kBlockBytes with arbitrary content, which lives as long as this; null if
+    /// A buffer of a block's size with arbitrary content, which lives as long as this; null if
     /// there is none any more. The caller keeps it for the next block that needs one.
     [[nodiscard]] virtual std::byte* take() = 0;
 };
