@@ -12,7 +12,7 @@
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc; make uninstall takes it away
 #
 # The package under a real systemd: make nspawn (root; a container is made once, DIR=)
-# One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
+# One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, mpi, cluster; ARGS=
 # Random requests on a cluster: make model RUNS=50 SEED=1; many jobs on one: make soak JOBS=200
 # The papers' algorithms beside ours: make sim-baselines
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
@@ -55,7 +55,8 @@ deps_test := $(deps_deb) $(deps_judges) \
   catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format clang-tidy shellcheck    $(# format, lint) \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
-  openmpi-bin libopenmpi-dev            $(# its jobs) \
+  openmpi-bin libopenmpi-dev            $(# its jobs, and programs with libstagecast-mpi) \
+  mpich libmpich-dev socat              $(# such programs, and mpirun's way to its hosts) \
   openssh-server openssh-client pdsh clustershell $(# what starts programs where no daemon is) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
@@ -68,7 +69,7 @@ deps_test := $(deps_deb) $(deps_judges) \
 deps_nspawn := systemd-container debootstrap $(# make nspawn)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_bench := \
-  uftp udpcast mpich libmpich-dev socat $(# the peers, and mpirun's way to its hosts)
+  uftp udpcast                          $(# the peers)
 
 # ---------------------------------------------------------------- what this machine offers
 # Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
@@ -91,6 +92,12 @@ else
   PMIX_INC := -DSTAGE_WITHOUT_PMIX
   $(info no pmix.h, so no pmix/host, and host files only: libpmix-dev, or PMIX_PREFIX=)
 endif
+
+# The library for MPI programs is made for each of these, by its own compiler.
+MPICC_openmpi ?= mpicc.openmpi
+MPICC_mpich   ?= mpicc.mpich
+has_mpi = $(shell command -v $(MPICC_$1))
+mpis   := $(foreach one,openmpi mpich,$(if $(call has_mpi,$(one)),$(one)))
 
 # Debian 12 has Catch2 2, Debian 13 has Catch2 3.
 ifneq (,$(wildcard /usr/include/catch2/catch_all.hpp))
@@ -157,10 +164,12 @@ shared    := $(call rooms,$(addprefix stager/,config control spec messages disk 
   removal files cache))
 daemon    := $(call rooms,$(addprefix stager/,daemon slurm spawn link)) $(shared) pmix \
   pmix/static $(transport)
-worker    := $(call rooms,stager/worker) $(shared) pmix pmix/static $(transport)
+worker    := $(call rooms,stager/worker stager/mpi/messages) $(shared) pmix pmix/static \
+  $(transport)
 host      := $(call rooms,pmix transport/base transport/os)
+mpi       := $(call rooms,stager/mpi transport/base transport/os)
 command   := $(call rooms,stager/cli) $(daemon)
-all_parts := $(sort $(plugin) $(daemon) $(worker) $(host) $(command))
+all_parts := $(sort $(plugin) $(daemon) $(worker) $(host) $(command) $(mpi))
 
 found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.cpp,$1)))
 library  = $(filter-out %/main.cpp,$(call found,$1))
@@ -177,11 +186,13 @@ HOST   := $(call program,stagecast-pmix-host,pmix/host/main.cpp)
 COMMAND := $(call program,stagecast,stager/cli/main.cpp)
 PROBE  := $(call program,pmix-probe,tests/pmix/probe.cpp)
 FAULTY := $(call program,faulty-worker,tests/net/faulty_worker.cpp)
+MPI    := $(if $(wildcard stager/mpi/exports.lds),$(mpis:%=$(BUILD)/libstagecast-mpi-%.so))
 UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
 
-.PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
+.PHONY: all programs check check-long unit sim sim-scale san tsan pmix net mpi cluster bench
+.PHONY: demo
 .PHONY: quick compdb bench-selftest check-on check-ci model soak nspawn reproducible
 .PHONY: test-programs fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint judges
@@ -190,7 +201,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: ready-to-build ready-to-package ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
-programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY)
+programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(MPI)
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
@@ -224,12 +235,28 @@ $(PLUGIN): $(call objects,pic,$(call found,spank)) \
 	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
+# Of each MPI only one file is compiled. The compiler of MPI knows what it links with. As of the
+# plugin the C++ runtime is linked in and hidden: users' programs have theirs.
+$(MPI): $(BUILD)/libstagecast-mpi-%.so: $(BUILD)/mpi/%.o \
+        $(call objects,pic,$(call found,stager/mpi)) \
+        $(call archives,pic,$(filter-out stager/mpi,$(mpi))) stager/mpi/exports.lds
+	@echo "  LINK $@"
+	@OMPI_CC=$(CXX) MPICH_CC=$(CXX) $(MPICC_$*) $(LDFLAGS) -shared -static-libstdc++ \
+	    -static-libgcc -Wl,--gc-sections -Wl,--exclude-libs,ALL \
+	    -Wl,--version-script=stager/mpi/exports.lds -Wl,-soname,$(@F).0 -o $@ \
+	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+$(BUILD)/mpi/%.o: stager/mpi/stagecast_mpi.c stager/mpi/collectives.h stager/mpi/stagecast.h \
+        $(BUILD)/how
+	@echo "  MPI  $*"; mkdir -p $(@D)
+	@$(MPICC_$*) -std=c99 -g -O2 -fPIC -fvisibility=hidden -fstack-protector-strong -Wall \
+	    -Wextra -Wconversion -Wshadow -Werror $(placeless) -I. -c -o $@ $<
+
 define archive_rule
 $(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
 	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
-$(foreach folder,$(plugin),$(eval $(call archive_rule,pic,$(folder))))
+$(foreach folder,$(sort $(plugin) $(mpi)),$(eval $(call archive_rule,pic,$(folder))))
 
 # Nothing in an object tells where the clone lies: the same sources make the same programs. (Not
 # part of "how": a clone that was moved is not made anew.)
@@ -352,7 +379,7 @@ fuzz-seeds: $(FUZZERS)
 
 run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
 suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")
-pmix net cluster model soak: programs
+pmix net mpi cluster model soak: programs
 	$(suite)
 bench-selftest:
 	@tests/bench/selftest
@@ -371,19 +398,21 @@ demo bench:
 # ------------------------------------------------------------------------------------- style
 folders := $(wildcard spank stager transport pmix tests)
 code    := $(shell find $(folders) -name '*.h' -o -name '*.cpp')
+formatted := $(code) $(wildcard stager/*/*.c)
 present := $(filter-out $(absent) $(absent:%=%/%),$(code))
 scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests etc)
 
 format:
-	@clang-format-14 -i $(code)
+	@clang-format-14 -i $(formatted)
 format-check:
-	@if command -v clang-format-14 >/dev/null; then clang-format-14 --dry-run --Werror $(code); \
+	@if command -v clang-format-14 >/dev/null; then \
+	    clang-format-14 --dry-run --Werror $(formatted); \
 	    else echo "ok format-check # skip needs clang-format 14"; fi
 tidy:
 	@tests/tidy/run
 judges:
 	@tests/judges
-exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND)
+exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(MPI)
 	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN) &&) tests/tidy/hardened $^
 
 # Every header compiles alone. One that a .cpp is named after does: it comes first there (tidy).

@@ -7,6 +7,17 @@ put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$(strip $3))
 rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/lib/slurm/,@plugin@/,g' \
     -e 's,/usr/,$(PREFIX)/,g' -e 's,@plugin@,$(PLUGINDIR),g' -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
 plugstack := plugstack.conf.d/stagecast.conf
+# Libraries for MPI programs, with a pkg-config file each.
+LIBDIR ?= $(PREFIX)/lib
+define put_mpi
+	install -D -m 0644 $(BUILD)/libstagecast-mpi-$1.so $(DESTDIR)$(LIBDIR)/libstagecast-mpi-$1.so.0
+	ln -sf libstagecast-mpi-$1.so.0 $(DESTDIR)$(LIBDIR)/libstagecast-mpi-$1.so
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	umask 022; sed -e 's,@PREFIX@,$(PREFIX),g' -e 's,@LIBDIR@,$(LIBDIR),g' -e 's,@MPI@,$1,g' \
+	    -e 's,@VERSION@,$(STAGECAST_VERSION),g' etc/stagecast-mpi.pc.in \
+	    >$(DESTDIR)$(LIBDIR)/pkgconfig/stagecast-mpi-$1.pc
+
+endef
 # (Worker and PMIx host run as users: a process of a program that its user can't read is none
 # that this user can trace, from exec on.)
 install: programs
@@ -27,6 +38,8 @@ install: programs
 	$(call put,docs/man/stagecastd.8,0644,$(PREFIX)/share/man/man8/stagecastd.8)
 	$(call put,docs/man/stagecast-spank.7,0644,$(PREFIX)/share/man/man7/stagecast-spank.7)
 	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
+	$(if $(MPI),install -D -m 0644 stager/mpi/stagecast.h $(DESTDIR)$(PREFIX)/include/stagecast.h)
+	$(foreach one,$(mpis),$(call put_mpi,$(one)))
 
 # The documents lie as in the sources, so that the links between them lead somewhere.
 doc := $(PREFIX)/share/doc/stagecast
@@ -60,4 +73,7 @@ uninstall:
 	    share/man/man8/stagecastd.8 share/bash-completion/completions/stagecast) \
 	    $(DESTDIR)$(PLUGINDIR)/stagecast.so $(DESTDIR)$(SYSCONFDIR)/slurm/$(plugstack)
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/,libexec/stagecast share/stagecast) $(DESTDIR)$(doc)
+	rm -f $(DESTDIR)$(PREFIX)/include/stagecast.h $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach one,\
+	    openmpi mpich,libstagecast-mpi-$(one).so libstagecast-mpi-$(one).so.0 \
+	    pkgconfig/stagecast-mpi-$(one).pc))
 	-rmdir $(DESTDIR)$(SYSCONFDIR)/stagecast 2>/dev/null

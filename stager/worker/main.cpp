@@ -1,9 +1,12 @@
 // stagecast-worker: runs as a stage's worker under stagecastd, or as the engine alone.
 //
-// stagecastd passes its control socket as descriptor 3 and says so in the environment; any
-// other caller says on the command line what to send and where.
+// stagecastd passes its control socket as descriptor 3 and says so in the environment;
+// libstagecast-mpi passes a socket, too, and says so by the only argument; any other caller
+// says on the command line what to send and where.
 #include "stager/control/message.h"
 #include "stager/messages/worker_setup.h"
+#include "stager/mpi/messages/call_message.h"
+#include "stager/worker/called/called_engine.h"
 #include "stager/worker/engine/engine.h"
 #include "stager/worker/engine/engine_look.h"
 #include "stager/worker/staging/under_daemon.h"
@@ -33,6 +36,10 @@ bool is_under_daemon(int argument_count) {
            type == SOCK_SEQPACKET;
 }
 
+bool is_called(const std::vector<std::string>& arguments) {
+    return arguments.size() == 1 && arguments.front() == kCallArgument;
+}
+
 /// Raises the limit of open files: a stage of many files holds many open.
 void allow_many_files() {
     rlimit limit{};
@@ -56,6 +63,9 @@ int run(const Logger& log, const std::vector<std::string>& arguments, bool under
     allow_many_files();
     if (under_daemon) {
         return run_under_daemon(log, *interrupts);
+    }
+    if (is_called(arguments)) {
+        return run_called_engine(log, *interrupts);
     }
     const Result<EngineOptions> options = parse_engine_options(arguments, working_directory());
     if (!options) {
@@ -87,6 +97,9 @@ int main(int argc, char** argv) {
         static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
     }
     const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
+    if (!under_daemon && stage::is_called(arguments)) {
+        stage::close_inherited();
+    }
     const auto log = stage::Logger::to_stderr("stagecast-worker", stage::LogLevel::info);
     // The user may have reached the limit of processes (RLIMIT_NPROC counts threads) or memory.
     try {

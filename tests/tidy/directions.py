@@ -79,7 +79,13 @@ MAY_INCLUDE = {
     "stager/worker/staging": WORKER + ["stager/worker/broadcast", "stager/worker/requests"],
     "stager/worker/engine": WORKER + ["pmix/static", "transport/udp", "transport/tcp", "stager/worker/broadcast"]
     + ["stager/worker/requests", "stager/worker/staging"],
-    "stager/worker": REQUEST + ["stager/messages", "stager/worker/engine", "stager/worker/staging"],
+    # libstagecast-mpi runs in a user's process: it knows no file, socket or protocol.
+    "stager/mpi/messages": BASE,
+    "stager/mpi": BASE + ["stager/mpi/messages"],
+    "stager/worker/called": WORKER + ["stager/mpi/messages", "stager/files/targets", "transport/udp"]
+    + ["stager/worker/broadcast", "stager/worker/engine"],
+    "stager/worker": REQUEST + ["stager/messages", "stager/mpi/messages", "stager/worker/engine"]
+    + ["stager/worker/staging", "stager/worker/called"],
     "stager/daemon/base": DAEMON,
     "stager/daemon/tree": DAEMON,
     "stager/daemon/jobs": DAEMON,

@@ -10,4 +10,8 @@ std::string config_path() {
     return STAGECAST_SYSCONFDIR "/stagecast/stagecast.conf";
 }
 
+std::string worker_path() {
+    return STAGECAST_PREFIX "/libexec/stagecast/stagecast-worker";
+}
+
 }  // namespace stage

@@ -12,4 +12,7 @@ namespace stage {
 /// The default path of stagecast.conf: SYSCONFDIR/stagecast/stagecast.conf.
 [[nodiscard]] std::string config_path();
 
+/// PREFIX/libexec/stagecast/stagecast-worker.
+[[nodiscard]] std::string worker_path();
+
 }  // namespace stage

@@ -1,0 +1,112 @@
+// Makes calls of libstagecast-mpi, one for each argument, and prints what every rank got.
+//
+//     calls WORD=VALUE,WORD=VALUE,... ...
+//
+// src= dst= root= flag= each= rate= stall= transport= on= as in stagecast.h; plain=1 calls
+// Bcast_File1() or Bcast_File2(); say=FILE: while the call runs each rank that writes appends a
+// line to FILE once bytes arrive. Each rank prints a line for each call, "NUMBER RANK NODE rc=R
+// status=S written=W error=TEXT".
+#include "stager/mpi/stagecast.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct call {
+    char* src;
+    char* dst;
+    char* say;
+    int plain;
+    stagecast_options options;
+};
+
+static void take(struct call* call, char* word) {
+    char* value = strchr(word, '=');
+    if (value == NULL) {
+        return;
+    }
+    *value++ = '\0';
+    if (strcmp(word, "src") == 0) {
+        call->src = value;
+    } else if (strcmp(word, "dst") == 0) {
+        call->dst = value;
+    } else if (strcmp(word, "say") == 0) {
+        call->say = value;
+    } else if (strcmp(word, "plain") == 0) {
+        call->plain = atoi(value);
+    } else if (strcmp(word, "root") == 0) {
+        call->options.root = atoi(value);
+    } else if (strcmp(word, "flag") == 0) {
+        call->options.flag = atoi(value);
+    } else if (strcmp(word, "each") == 0) {
+        call->options.on_each_node = atoi(value);
+    } else if (strcmp(word, "rate") == 0) {
+        call->options.rate_max = strtoull(value, NULL, 10);
+    } else if (strcmp(word, "stall") == 0) {
+        call->options.stall_s = (unsigned)atoi(value);
+    } else if (strcmp(word, "on") == 0) {
+        call->options.interfaces = value;
+    } else if (strcmp(word, "transport") == 0) {
+        call->options.transport = value;
+    }
+}
+
+static void on_progress(uint64_t done, uint64_t total, void* data) {
+    FILE* file = done > 0 ? fopen(data, "a") : NULL;
+    if (file != NULL) {
+        fprintf(file, "%llu of %llu\n", (unsigned long long)done, (unsigned long long)total);
+        fclose(file);
+    }
+}
+
+static int make(struct call* call, stagecast_result** result) {
+    if (call->plain) {
+        return call->dst == NULL
+                   ? Bcast_File2(MPI_COMM_WORLD, call->src, call->options.flag)
+                   : Bcast_File1(MPI_COMM_WORLD, call->src, call->dst, call->options.flag);
+    }
+    if (call->say != NULL) {
+        call->options.progress = on_progress;
+        call->options.progress_data = call->say;
+    }
+    return stagecast_bcast_file(MPI_COMM_WORLD, call->src, call->dst, &call->options, result);
+}
+
+static void leave(int signal) {
+    (void)signal;
+    _exit(0);
+}
+
+int main(int argc, char** argv) {
+    int rank = 0;
+    char node[256] = "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    gethostname(node, sizeof node - 1);
+    for (int i = 1; i < argc; ++i) {
+        struct call call = {NULL, NULL, NULL, 0, STAGECAST_OPTIONS_INIT};
+        stagecast_result* result = NULL;
+        int rc = 0;
+        for (char* word = strtok(argv[i], ","); word != NULL; word = strtok(NULL, ",")) {
+            take(&call, word);
+        }
+        rc = make(&call, &result);
+        printf("%d %d %s rc=%d status=%d written=%d error=%s\n",
+               i,
+               rank,
+               node,
+               rc,
+               result == NULL ? -1 : stagecast_result_status(result, rank),
+               stagecast_result_written(result),
+               stagecast_error());
+        fflush(stdout);
+        stagecast_result_free(result);
+    }
+    // On emulated hosts MPI_Finalize() of MPICH sometimes waits for ever.
+    signal(SIGALRM, leave);
+    alarm(5);
+    MPI_Finalize();
+    return 0;
+}

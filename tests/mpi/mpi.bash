@@ -1,0 +1,113 @@
+# Functions that run MPI programs with libstagecast-mpi on emulated hosts, without daemon or Slurm.
+#
+# Two ranks on each of the hosts n0, n1, n2, as alice: ranks 0 and 1 on n0, and so on. /tmp is the host's own, /home shared.
+# The output of a run is in $WORK/out: of each call (from 1) and rank a line, see calls.c.
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # T, WORK, NODES come from test_begins
+
+load ../cluster/lib/cluster
+
+MPI_HOME=$BATS_TEST_DIRNAME
+BUILT=${STAGECAST_BUILD:-$MPI_HOME/../../build}
+MPIS=()
+for one in ${STAGECAST_MPIS:-openmpi mpich}; do
+  if command -v "mpirun.$one" > /dev/null && [ -e "$BUILT/libstagecast-mpi-$one.so" ]; then MPIS+=("$one"); fi
+done
+
+mpi_up() {
+  local one node place
+  cluster_up 3 --hosts || return 1
+  place=$CLUSTER_DIR/srv/mpi
+  install -d -m 755 "$place" && install -d -o 2001 -g 2001 "$place/sockets"
+  install -m 755 "$MPI_HOME/rsh" "$place/"
+  for one in "${MPIS[@]}"; do
+    install -m 755 "$BUILT/libstagecast-mpi-$one.so" "$place/libstagecast-mpi-$one.so.0"
+    "mpicc.$one" -std=gnu99 -Wall -Wextra -Werror -I"$MPI_HOME/../.." -o "$place/calls-$one" "$MPI_HOME/calls.c" \
+      "$place/libstagecast-mpi-$one.so.0" -Wl,-rpath,/srv/mpi || return 1
+  done
+}
+
+mpi_begins() {
+  local node
+  test_begins
+  for node in "${NODES[@]}"; do
+    lab on "$node" -u alice socat "UNIX-LISTEN:/srv/mpi/sockets/$node,unlink-early,fork" EXEC:/bin/sh < /dev/null > /dev/null 2>&1 3>&- &
+  done
+  for node in "${NODES[@]}"; do wait_for 10 test -S "$CLUSTER_DIR/srv/mpi/sockets/$node"; done
+}
+
+mpi_ends() {
+  local node clean=yes
+  if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -e "$WORK/out" ]; then sed 's/^/# /' "$WORK/out" | tail -n 60; fi
+  for node in "${NODES[@]}"; do
+    lab on "$node" bash -c 'pkill -KILL -u alice; while pgrep -u alice > /dev/null; do sleep .05; done; rm -rf /dev/shm/*; true'
+    rm -f "$CLUSTER_DIR/srv/mpi/sockets/$node"
+  done
+  clean_tmp
+  wait_for 10 residue_none || { echo "# left behind:"; residue_show; clean=no; }
+  rm -rf "$WORK"
+  [ "$clean" = yes ]
+}
+
+clean_tmp() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" find /tmp -mindepth 1 -delete < /dev/null; done
+}
+
+# Prints the command that starts two ranks on each host.
+launcher() {
+  local common="STAGECAST_WORKER=/srv/stagecast/libexec/stagecast/stagecast-worker ${ENVIRONMENT:-}" word words=()
+  case $1 in
+    openmpi)
+      for word in $common; do words+=(-x "$word"); done
+      echo mpirun.openmpi -np 6 --host n0:2,n1:2,n2:2 --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \
+        --mca oob_tcp_if_include eth0 --mca plm_rsh_agent /srv/mpi/rsh --mca mpi_yield_when_idle 1 "${words[@]}" ;;
+    mpich)
+      for word in $common UCX_NET_DEVICES=eth0; do words+=(-genv "${word%%=*}" "${word#*=}"); done
+      echo mpiexec.hydra -np 6 -ppn 2 -hosts n0,n1,n2 -iface eth0 -launcher rsh -launcher-exec /srv/mpi/rsh "${words[@]}" ;;
+  esac
+}
+
+# mpi MPI CALL...: all calls, in one program.
+mpi() {
+  local name=$1 rc=0
+  shift
+  # shellcheck disable=SC2046
+  lab on n0 -u alice -d /tmp timeout -k 5 60 $(launcher "$name") "/srv/mpi/calls-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
+  # On emulated hosts MPICH may wait for ever in MPI_Finalize(): calls.c leaves it then, and the launcher complains.
+  [ "$rc" = 0 ] || { [ "$name" = mpich ] && [ "$(grep -c ' rc=' "$WORK/out")" = $((6 * $#)) ]; }
+}
+
+# got CALL PATTERN...: on the six ranks, or on all by one pattern, the call has that result.
+got() {
+  local call=$1 rank line
+  shift
+  for rank in 0 1 2 3 4 5; do
+    line=$(grep "^$call $rank " "$WORK/out") || { echo "call $call, rank $rank: no result"; return 1; }
+    [[ $line == *${1}* ]] || { echo "not '$1': $line"; return 1; }
+    [ $# = 1 ] || shift
+  done
+}
+
+# same NODE PATH SOURCE: the very bytes and time.
+same() {
+  [ "$(lab on "$1" -u alice bash -c "sha256sum < '$2'; stat -c %y,%a '$2'" < /dev/null)" = "$(cat "$WORK/$3.sum")" ] || {
+    echo "$1: $2 is not the source"; lab on "$1" ls -l --full-time "$2"; return 1
+  }
+}
+absent() { ! lab on "$1" -u alice test -e "$2" < /dev/null || { echo "$1: $2 exists"; return 1; }; }
+
+# input NAME BYTES NODE PATH: makes a source, as an old file.
+input() {
+  lab on "$3" -u alice bash -c "head -c $2 /dev/urandom > '$4'; chmod 640 '$4'; touch -d '2026-01-02 03:04:05.678901' '$4'
+    sha256sum < '$4'; stat -c %y,%a '$4'" < /dev/null > "$WORK/$1.sum"
+}
+put() { lab on "$1" -u alice bash -c "mkdir -p '${2%/*}'; echo $3 > '$2'; touch -d '$4' '$2'" < /dev/null; }
+no_temporary() {
+  local node
+  for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp -name '.*stagecast*' < /dev/null)" ] || return 1; done
+}
+no_worker() {
+  local node
+  for node in "${NODES[@]}"; do ! lab on "$node" pgrep -u alice stagecast-worke > /dev/null < /dev/null || return 1; done
+}
