@@ -53,7 +53,7 @@ TEST_CASE("a member that the group does not reach makes all go on by a relay",
 TEST_CASE("so do all members that the group does not reach, also in a large group",
           "[scenario][handover]") {
     for (const std::uint16_t members :
-         {std::uint16_t{2}, std::uint16_t{8}, std::uint16_t{80}}) {
+         {std::uint16_t{2}, std::uint16_t{8}, std::uint16_t{80}, std::uint16_t{300}}) {
         Plan plan = plan_of(members, 8 * kMiB, core::UnreachedPolicy::relay);
         std::vector<Rank> unreached;
         for (std::uint16_t rank = 1; rank < members; ++rank) {

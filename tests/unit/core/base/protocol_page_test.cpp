@@ -155,6 +155,9 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, call_first);
     SAYS(ending, call_least);
     SAYS(ending, path_patience);
+    SAYS(ending, unreached_after);
+    SAYS(ending, unreached_offers);
+    SAYS(ending, hand_over_confirms);
     SAYS(ending, ready_jitter);
     SAYS(ending, ending_first);
     SAYS(ending, ending_max);
