@@ -103,8 +103,16 @@ class Group:
         with open(os.path.join(place, "source"), "wb") as file:
             file.write(os.urandom(self.cell.size))
         self.acquaint()
+        self.block_multicast(int(os.environ.get("BLOCKED", "0")))
         everywhere([self.hosts[0].ask("copy", path=f"{SHARED}/source", to="/tmp/source")], 60)
         os.remove(os.path.join(place, "source"))
+
+    def block_multicast(self, count):
+        """The last `count` receivers get no multicast packet, as behind a switch that does not forward the group."""
+        words = ["iptables", "-w", "-t", "raw", "-A", "PREROUTING", "-p", "udp", "-d", "224.0.0.0/4", "-j", "DROP"]
+        for result in everywhere([host.start(words, "/tmp/log") for host in self.hosts[len(self.hosts) - count:]], 60):
+            if result["rc"] != 0:
+                raise Broken(f"iptables: {result['text'][-200:]}")
 
     def acquaint(self):
         """Every host gets every other's hardware address for good. What they learn by themselves shares one table of
