@@ -9,7 +9,7 @@ setup() { engine_begins; }
 teardown() { engine_ends; }
 
 # A worker of HOST has a file without a name.
-spills() { lab on "$1" find /proc/*/fd -lname '/tmp/#*(deleted)' 2>/dev/null | grep -q .; }
+spills() { lab on "$1" sh -c "find /proc/[0-9]*/fd -lname '/tmp/#*(deleted)' 2>/dev/null | grep -q ."; }
 
 @test "a host on a link of half the rate spills to its disk, and none of it stays" {
   local chunks
