@@ -97,8 +97,8 @@ TEST_CASE("a member whose link stands still for a while pulls as fast again afte
     CHECK(ran.times_wire(8) < 5.5);
 }
 
-// Each bad streak lowered the rate, and too little was got back between them: 50 times. (A streak
-// still costs much where it comes early: one seed of eight takes 20 to 30 times.)
+// Each bad streak lowered the rate, and too little was got back between them: 50 times. (A
+// streak still costs much where it comes early: one seed of four takes 20 to 30 times.)
 TEST_CASE("loss by chance does not slow a slow link's member down for good", "[scenario]") {
     Plan plan = quarter_plan();
     plan.loss.independent_ppm = 100'000;

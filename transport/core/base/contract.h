@@ -63,10 +63,10 @@ struct Datagram {
 };
 
 enum class OperationKind : std::uint8_t {
-    /// Copies the leased payload to `chunk` of `block`'s buffer. The lease ends. Completes only,
-    /// with `failed`, if the driver has no spare buffer any more.
+    /// Copies the leased payload to `chunk` of `block`'s buffer. The lease ends. Completes
+    /// only, with `failed`, if the driver has no spare buffer any more.
     place,
-    drop,   ///< Ends the lease.
+    drop,  ///< Ends the lease.
     /// Reads `block` into its buffer: the source from the file, with its descriptor; a holder
     /// back from disk. Completes.
     load,

@@ -4,8 +4,8 @@
 // then stored, then held, and stays in memory while there is room, for peers. A block with a
 // wrong digest starts again. A block for which there was no room is opened later: where the
 // stream is faster than this member's link, all buffers soon hold blocks that lack chunks, and
-// spare buffers take the others, unless the disk is what is late. The descriptor of a block that
-// was held long ago is forgotten; reading the block back provides it again.
+// spare buffers take the others, unless the disk is what is late. The descriptor of a block
+// that was held long ago is forgotten; reading the block back provides it again.
 #pragma once
 
 #include "transport/base/result.h"

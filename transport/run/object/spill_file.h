@@ -1,9 +1,10 @@
 // Keeps blocks that lack chunks in a file without a name, mapped into memory.
 //
-// The file is made when the first buffer is taken, and grows with their number. The kernel writes its pages to the disk when memory is short, and drops them with the file.
-// The room of every page is reserved before it is used, so that a full disk means that there are
-// no more buffers, and ends nothing. (A disk that fails to read a page back ends the process by
-// SIGBUS: it would have failed to keep the object, too.)
+// The file is made when the first buffer is taken, and grows with their number. The kernel
+// writes its pages to the disk when memory is short, and drops them with the file. The room of
+// every page is reserved before it is used, so that a full disk means that there are no more
+// buffers, and ends nothing. (A disk that fails to read a page back ends the process by SIGBUS:
+// it would have failed to keep the object, too.)
 #pragma once
 
 #include "transport/os/unique_fd.h"
