@@ -58,10 +58,17 @@ payloads() {
   payloads 1444
 }
 
-@test "a path below 1500 is named, with what to look at" {
+@test "a path below 1500 for UDP leaves TCP; without that it is named, with what to look at" {
+  local node
   drops n3 1400
   source_file 3000000
   group
+  ends
+  received
+  [ "$(json n0 transport)" = tcp ]
+  STARTED=()
+  for node in "${NODES[@]}"; do rm -f "$WORK/$node.rc"; lab on "$node" rm -f /tmp/received.copy; done
+  group --transport=udp
   ends
   all_fail
   says n0 'n3|rank 3|10\.77\.1\.4'

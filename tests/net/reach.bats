@@ -1,6 +1,6 @@
-# Tests that a file arrives at hosts that multicast does not reach.
+# Tests that a file arrives at hosts that multicast does not reach, in groups that cannot go on by TCP.
 #
-# Multicast packets are dropped there before they reach a socket, as by a switch that does not
+# One host opens no TCP port. Multicast packets are dropped there before they reach a socket, as by a switch that does not
 # forward the group; unicast passes.
 
 bats_require_minimum_version 1.5.0
@@ -15,6 +15,12 @@ teardown() {
   engine_ends
 }
 
+group() {
+  local node
+  for node in "${NODES[@]:2}"; do engine "$node" --dest=/tmp/received.copy "$@"; done
+  engine n1 --dest=/tmp/received.copy --transport=udp "$@"
+  engine n0 --source="$T/source" "$@"
+}
 block_multicast() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 239.0.0.0/8 -j DROP || return 1; done; }
 unheard() { python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).read()).get("group_unheard", ""))' "$WORK/$1.json"; }
 
