@@ -76,7 +76,8 @@ typedef struct stagecast_options {
     void* progress_data;
 } stagecast_options;
 // Transport "auto" is multicast if interfaces are named here, in STAGECAST_INTERFACE or by
-// stagecast.conf of the root's node (Interface=), and TCP otherwise.
+// stagecast.conf of the root's node (Interface=), and multicast reaches every node; otherwise
+// TCP.
 
 #define STAGECAST_OPTIONS_INIT \
     { sizeof(stagecast_options), 0, STAGECAST_LEAVE, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL }

@@ -14,8 +14,8 @@ constexpr std::uint64_t kBits = 8;
 
 void follow_site(const Config& site, CallOffer& offer) {
     CallOrder& order = offer.order;
-    if (order.transport == CallTransport::automatic && site.transport == Transport::tcp) {
-        order.transport = CallTransport::tcp;
+    if (order.transport == CallTransport::automatic) {
+        order.transport = static_cast<CallTransport>(site.transport);
     }
     if (order.transport != CallTransport::tcp && order.interfaces.empty()) {
         order.interfaces = write_interfaces(site.interfaces);
@@ -45,8 +45,8 @@ Result<CallOffer> settle_offer(CallOrder given, const std::optional<Config>& sit
             "set STAGECAST_INTERFACE, or have the administrator set Interface= in "
             "stagecast.conf");
     }
-    if (order.transport == CallTransport::automatic) {
-        order.transport = order.interfaces.empty() ? CallTransport::tcp : CallTransport::udp;
+    if (order.transport == CallTransport::automatic && order.interfaces.empty()) {
+        order.transport = CallTransport::tcp;
     }
     if (order.stall_timeout.count() == 0) {
         order.stall_timeout = kStallTimeout;
