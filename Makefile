@@ -417,6 +417,7 @@ exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(MPI)
 
 # Every header compiles alone. One that a .cpp is named after does: it comes first there (tidy).
 named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present)))
+$(BUILD)/headers/stager/mpi/stagecast.h.ok: CXXFLAGS += -DSTAGECAST_WITHOUT_MPI
 headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter-out $(named),$(filter %.h,$(present))))
 $(BUILD)/headers/%.ok: % $(BUILD)/how
 	@mkdir -p $(@D)

@@ -12,9 +12,10 @@
 namespace stage {
 
 /// Decides the transport of `order`: multicast if interfaces are named, by the order or by
-/// `site`, unless either wants TCP; where it does not reach every node, TCP. The result also has what `site` says of all packets. `site`
-/// is empty where there is no stagecast.conf. Fails (Blame::user) on interfaces that make no
-/// sense, and if multicast is wanted and no interface named.
+/// `site`, unless either wants TCP; where multicast does not reach every node, TCP. The result
+/// also has what `site` says of all packets. `site` is empty where there is no stagecast.conf.
+/// Fails (Blame::user) on interfaces that make no sense, and if multicast is wanted and no
+/// interface named.
 [[nodiscard]] Result<CallOffer> settle_offer(CallOrder order,
                                              const std::optional<Config>& site);
 
