@@ -52,6 +52,7 @@ def check_words(case, tag, specs, seen, number, verdict):
         for state, exit_code in seen.jobs[number]:
             if (state, exit_code) != ("FAILED", "1:0"):
                 verdict.add("job's state", f"the job is {state} {exit_code}, not FAILED 1:0: {said[-400:]}")
+    specs = specs + case.specs if tag == "own" else specs  # (The job may have failed before its step.)
     names = {case.source_of(spec).name for spec in specs} | {case.where(spec).split("/")[-1] for spec in specs}
     if all(re.fullmatch(r"[\w.]+", name) for name in names) and not any(name in said for name in names):
         verdict.add("no file named", f"the sentence names no file: {said[-400:]}")
@@ -169,7 +170,8 @@ def check_names(case, seen, verdict):
         for name in seen.left[node]:
             known = name in expected or any(name in (one, one[:150] + ".target", one[:150] + ".second") for one in absolute)
             known = known or any(one.startswith(name + "/") for one in there)  # a directory that was made for it
-            known = known or any(name.startswith(case.where(spec) + "_libs") and "temp" not in spec.flags and seen.tasks
+            known = known or any(name.startswith(case.where(spec) + "_libs") and "temp" not in spec.flags
+                                 and (seen.tasks or case.where(spec) in there)
                                  for spec in case.specs + case.own if "libs" in spec.flags)
             if not known and name.isprintable():
                 verdict.add("a name stays", f"{name} stays on {node}")
