@@ -57,6 +57,8 @@ void publish(SpankHandle& handle,
     }
     if (job && !job->dropped_nodes.empty()) {
         handle.set_job_variable(kDroppedNodes, job->dropped_nodes);
+    } else if (job) {
+        handle.unset_job_variable(kDroppedNodes);  // It may be that of the submitting job.
     }
     if (!has_failed && (job || step)) {
         if (files.size() <= kMaxFilesBytes) {

@@ -89,6 +89,9 @@ Result<CallOrder> order_of(const char* src, const char* dst, const stagecast_opt
     order.is_on_each_node = options.on_each_node != 0;
     order.is_durable = options.durable != 0;
     order.interfaces = text_or(options.interfaces, "STAGECAST_INTERFACE");
+    if (order.interfaces.size() >= PATH_MAX) {
+        return Error{Blame::user, "the list of interfaces is too long"};
+    }
     order.rate_max = options.rate_max;
     order.timeout = std::chrono::seconds{options.timeout_s};
     order.stall_timeout = std::chrono::seconds{options.stall_s};

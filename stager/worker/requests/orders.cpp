@@ -297,7 +297,9 @@ std::string Orders::spill_directory() const {
         return places_.stage_dir;
     }
     const std::vector<TargetPlace> places = places_outside();
-    return places.empty() ? std::string{} : places.front().root;
+    return places.empty()
+               ? std::string{}
+               : places.front().path().substr(0, places.front().path().rfind('/') + 1);
 }
 
 bool Orders::is_any_resumable() const {

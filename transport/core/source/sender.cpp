@@ -319,6 +319,8 @@ void Sender::Parts::on_left(Instant now, Rank from, const wire::Left& left) {
     }
     if (away.is_unreachable(from)) {
         probe.on_unreachable(from);
+    } else {
+        probe.on_heard(from);
     }
     if (away.is_unreachable(from) && !readiness.ready().has(from)) {
         control.push_peer(wire::PacketType::offer, from, readiness.offer(now));
@@ -428,7 +430,8 @@ void Sender::Parts::work_on_readiness(Instant now) {
 /// All members run, and some do not hear the group. An object of which much was sent is not
 /// sent again.
 void Sender::Parts::answer_probe(Instant now) {
-    if (!probe.is_complete(readiness.ready()) || ending.has_failed()) {
+    const bool is_early = outcome.phase == Phase::wiring || is_offered_whole;
+    if (!is_early || !probe.is_complete(readiness.ready()) || ending.has_failed()) {
         return;
     }
     const std::vector<Rank> unreached = probe.unreached();
@@ -441,8 +444,7 @@ void Sender::Parts::answer_probe(Instant now) {
         }
         return;
     }
-    const bool is_early = outcome.phase == Phase::wiring || is_offered_whole;
-    if (!is_early || !ending.dropped().empty()) {
+    if (!ending.dropped().empty()) {
         return;
     }
     outcome.phase = Phase::handed_over;

@@ -25,14 +25,18 @@ bool has_room(int file, std::uint64_t bytes) {
            std::uint64_t{disk.f_bavail} * disk.f_frsize / kPartOfFree >= bytes;
 }
 
-bool is_in_memory(int file) {
+constexpr std::uint32_t kZfs = 0x2fc12fc1;
+
+/// In memory, or reserved room is none: a write to a page may still find the disk full.
+bool is_unfit(int file) {
     struct statfs system {};
     if (::fstatfs(file, &system) != 0) {
         return true;
     }
     // Types are 32-bit numbers, which a signed long extends.
     const auto type = static_cast<std::uint32_t>(system.f_type);
-    return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+    return type == TMPFS_MAGIC || type == RAMFS_MAGIC || type == BTRFS_SUPER_MAGIC ||
+           type == kZfs;
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ bool SpillFile::open() {
     if (!file_) {
         file_.reset(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     }
-    return static_cast<bool>(file_) && !is_in_memory(file_.get());
+    return static_cast<bool>(file_) && !is_unfit(file_.get());
 }
 
 bool SpillFile::grow() {

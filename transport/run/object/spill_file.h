@@ -21,7 +21,8 @@ namespace stage {
 class SpillFile final : public SpareBuffers {
   public:
     /// At most `blocks_max` buffers, on the disk of `directory`. It has none where the file
-    /// system has no files without a name, or is in memory itself.
+    /// system has no files without a name, is in memory itself, or writes each time to another
+    /// place (btrfs, ZFS), so that room cannot be reserved.
     SpillFile(std::string directory, std::uint32_t blocks_max)
         : directory_{std::move(directory)}, blocks_max_{blocks_max} {}
     ~SpillFile() override;
