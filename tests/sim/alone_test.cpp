@@ -38,7 +38,7 @@ struct Fault {
 
 }  // namespace
 
-TEST_CASE("one member's fault changes nobody else's completion", "[scenario]") {
+TEST_CASE("one member's fault changes no other member's completion", "[scenario]") {
     const Fault faults[] = {
         {"slow disk", [](MemberPlan& m) { m.disk_bytes_per_s = 10'000'000; }},
         {"disk stands",

@@ -23,7 +23,7 @@ Plan plan_of(const Strike& strike) {
 
 }  // namespace
 
-TEST_CASE("a member that ends at any event is named or dropped, and nobody hangs",
+TEST_CASE("a member that ends at any event is named or dropped, and no member hangs",
           "[scenario]") {
     for (const Seen when : kSeen) {
         for (const Harm harm : {Harm::crash, Harm::abort}) {

@@ -84,7 +84,7 @@ class Stage final : public Watcher {
     BroadcastSockets sockets_;
     bool has_told_ = false;
     bool is_here_ = false;  ///< The files are complete on this node.
-    bool has_told_dropped_ = false;
+    bool has_reported_dropped_ = false;
     core::Phase told_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point told_at_;
     std::chrono::steady_clock::time_point began_;
@@ -402,7 +402,7 @@ void Stage::tell_held(const core::Outcome& held) {
 void Stage::tell_dropped(const core::Outcome& released) {
     const bool is_due = setup_.rank == setup_.source &&
                         released.phase == core::Phase::released && !released.dropped.empty();
-    if (!is_due || std::exchange(has_told_dropped_, true)) {
+    if (!is_due || std::exchange(has_reported_dropped_, true)) {
         return;
     }
     for (const core::DroppedMember& each : released.dropped) {

@@ -119,7 +119,7 @@ struct Plan {
     std::uint32_t hole_percent = 0;
     std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.
     std::uint32_t resident_blocks = 64;
-    /// Spare buffers of each receiver, as its core is told, and as many as there really are.
+    /// Spare buffers of each receiver, as its core knows them, and as many as there are.
     std::uint32_t spill_blocks = 0;
     std::optional<std::uint32_t> spare_blocks{};
     std::uint32_t descriptors_max = 512;  ///< See core/base/limits.h.

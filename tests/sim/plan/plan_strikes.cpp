@@ -38,8 +38,8 @@ void draw_events(Plan& plan) {
     }
 }
 
-/// Whoever is cut off for so long may be named, and where that is the source,
-/// anybody.
+/// A member that is cut off for so long may be named, and where that is the source,
+/// any member.
 void draw_long_partition(Plan& plan) {
     Prng prng{plan.seed ^ 0x6c6f6e67U};
     if (prng.below(24) != 0) {

@@ -48,7 +48,7 @@ TEST_CASE("hosts without a common subnet use the best address of each") {
           Names{"10.1.0.1", "10.1.0.2"});
 }
 
-TEST_CASE("hosts that cannot be told apart, or have no address, have no network") {
+TEST_CASE("hosts with the same address, or with none, have no network") {
     CHECK(chosen({{at("10.0.0.1", 24)}, {at("10.0.0.1", 24)}}).empty());
     CHECK(chosen({{at("10.0.0.1", 24)}, {at("fd00::1", 64)}}).empty());
     CHECK(chosen({{at("10.0.0.1", 24)}, {}}).empty());
