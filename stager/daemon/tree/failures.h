@@ -35,6 +35,7 @@ class Failures {
     bool add(Failure failure);
 
     [[nodiscard]] bool empty() const { return named_.empty(); }
+    [[nodiscard]] std::size_t count() const { return named_.size() + unnamed_.size(); }
     /// By rank, at most kMaxNamedFailures.
     [[nodiscard]] const std::vector<Failure>& named() const { return named_; }
     /// The ranks that are only counted.

@@ -70,6 +70,7 @@ bool Group::from_above(Instant now, TreeMessage& message) {
             commands_.emplace_back(
                 group::Deliver{result->kind, result->sequence, std::move(result->bytes)});
         }
+        report_own_failure(now);
         return true;
     }
     if (auto* verdict = std::get_if<GroupVerdict>(&message)) {
@@ -248,9 +249,28 @@ void Group::fail(Instant now, Blame blame, std::string sentence) {
 void Group::fail(Instant now, Failure failure) {
     if (is_root() && seat_.drops_failed) {
         end_by(now, std::move(failure));
-    } else {
-        note(now, std::move(failure));
+        return;
     }
+    if (seat_.drops_failed && failure.rank == seat_.self && !own_failure_) {
+        own_failure_ = failure;
+    }
+    note(now, std::move(failure));
+    report_own_failure(now);
+}
+
+/// Once all workers listen the group goes on without this node, whose outcome is its failure
+/// unless it has reported one: the others would await it.
+void Group::report_own_failure(Instant now) {
+    if (verdict_ || !own_failure_ || !listening_) {
+        return;
+    }
+    const NodeOutcome outcome{.state = VerdictState::failed,
+                              .blame = own_failure_->blame,
+                              .sentence = own_failure_->sentence,
+                              .statistics = {}};
+    std::vector<Contribution> own;
+    own.push_back({seat_.self, encode(outcome, seat_.tree.size())});
+    static_cast<void>(gather(now, seat_.self, {Collective::outcome, 0}, std::move(own)));
 }
 
 void Group::drop(Instant now, const Failure& failure) {
@@ -302,7 +322,10 @@ void Group::note(Instant now, Failure failure) {
     if (verdict_ || failure.rank.index() >= seat_.tree.size()) {
         return;
     }
-    const bool is_new = failures_.add(failure);
+    const std::size_t known = failures_.count();
+    // (Where failed nodes are dropped each of them counts, not only those that are named.)
+    const bool is_new =
+        failures_.add(failure) || (seat_.drops_failed && failures_.count() > known);
     if (is_root() && !can_go_on_without(failure.rank)) {
         end_by(now, std::move(failure));
     } else if (!is_root() && is_new) {
@@ -456,6 +479,9 @@ bool Group::on_parent(Instant now, Rank from) {
     if (!failures_.empty()) {
         unsent_.clear();
         send(parent_, FailedMessage{failures_.named()});
+        for (const Rank rank : seat_.drops_failed ? failures_.unnamed() : std::vector<Rank>{}) {
+            send(parent_, FailedMessage{{{rank, Blame::node, "failed, as other nodes did"}}});
+        }
     }
     if (outcomes_sent_) {
         send(parent_, *outcomes_sent_);

@@ -181,6 +181,7 @@ class Group {
     void conclude_outcomes(Instant now, std::vector<Contribution> all);
     void note(Instant now, Failure failure);
     void end_by(Instant now, Failure failure);
+    void report_own_failure(Instant now);
     [[nodiscard]] bool can_go_on_without(Rank rank) const {
         return seat_.drops_failed && listening_ && rank != Rank{0};
     }
@@ -216,6 +217,8 @@ class Group {
     std::map<Rank, TreeProgress> progress_below_;
     Failures failures_;
     std::vector<Failure> unsent_;
+    /// Where failed nodes are dropped: nothing else will come from this node.
+    std::optional<Failure> own_failure_;
     std::optional<ResultMessage> listening_;  ///< All workers listen, in this wire-up.
     /// Where failed nodes are dropped: for another parent,
     std::optional<GatheredMessage> outcomes_sent_;

@@ -64,6 +64,43 @@ TEST_CASE("a worker that fails in mid-transfer is dropped, and no other waits fo
     CHECK(world.links() == 0);
 }
 
+TEST_CASE("a node that fails in mid-transfer without an outcome is dropped, too") {
+    const auto victim = GENERATE(1U, 2U, 6U, 12U);
+    const auto width = GENERATE(1U, 2U, 16U);
+    CAPTURE(victim, width);
+    GroupWorld world{13, width, victim};
+    world.hang(victim);
+    begin(world);
+    world.at(kLater, [&] { world.fail(victim, "the job has ended here"); });
+    world.run(kEnd);
+
+    const GroupVerdict verdict = common_verdict(world);
+    CHECK(verdict.state == VerdictState::partial);
+    CHECK(verdict.dropped == std::vector{rank_of(victim)});
+    CHECK(*world.node(0).settled_at < kLater + 2s);
+}
+
+TEST_CASE("a parent that loses many nodes that had reported counts none of them as done") {
+    GroupWorld world{40, 16, 1};
+    world.hang(39);  // Until then no verdict.
+    begin(world);
+    std::vector<Rank> lost;
+    for (std::size_t rank = 17; rank <= 24; ++rank) {  // Children of 1.
+        lost.push_back(rank_of(rank));
+    }
+    world.at(kLater, [&] {
+        for (const Rank rank : lost) {
+            world.kill(rank.index());
+        }
+    });
+    world.at(kLater + 4s, [&] { world.leave(39, "stopped"); });
+    world.run(kEnd);
+    lost.push_back(Rank{39});
+
+    const GroupVerdict verdict = common_verdict(world);
+    CHECK(verdict.dropped == lost);
+}
+
 TEST_CASE("a worker that fails when it has the cards, before all listen, is dropped") {
     const auto seed = GENERATE(range(1U, 30U));
     CAPTURE(seed);
