@@ -74,6 +74,11 @@ def of_libraries(case, specs):
     return found
 
 
+def is_open(spec, trees):
+    """World-writable: in a world-writable directory it is trusted no more."""
+    return any(record["mode"] & 0o002 for record in (trees.get(spec.source) or {}).values())
+
+
 def of_request(case, specs, trees):
     fates = [(spec, of_spec(case, spec, node, trees)) for spec in specs for node in case.nodes]
     if any(fate == "forbidden" or (fate == "fail" and "optional" not in spec.flags) for spec, fate in fates):
@@ -82,8 +87,9 @@ def of_request(case, specs, trees):
     if libraries == "fail":
         return "fail"
     unclear = libraries == "any" or any(fate == "any" for _, fate in fates)
-    if case.form == "array" or case.twice:  # sisters meet each other's directories
-        unclear = unclear or any(spec.is_absolute() and (case.is_directory(spec) or "libs" in spec.flags) for spec in specs)
+    if case.form == "array" or case.twice:  # sisters meet each other's directories, and what anyone may have changed since
+        unclear = unclear or any(spec.is_absolute() and (case.is_directory(spec) or "libs" in spec.flags or is_open(spec, trees))
+                                 for spec in specs)
     if unclear:
         return "any"
     return "partial" if any(fate == "fail" for _, fate in fates) else "ok"
