@@ -19,6 +19,12 @@ std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
     return writer.take();
 }
 
+std::string did_not_run(Duration pause) {
+    const auto length = std::chrono::duration_cast<std::chrono::seconds>(pause).count();
+    return "stagecastd did not run for " + std::to_string(length) +
+           " s during the stage; was it stopped, or the machine suspended?";
+}
+
 /// The contributions are under the user's control: the node with the longest one is named.
 Failure too_long(const std::vector<Contribution>& all) {
     const auto longest =
@@ -291,7 +297,7 @@ void Group::take_drop(Instant now, const DropMessage& drop) {
     drops_.push_back(drop);
     send_below(drop);
     branches_.hurry(
-        now, drop.failure.rank, std::max(times_.branch.connect_max, 3 * times_.pulse));
+        now, drop.failure.rank, times_.silence_min());
     if (drop.failure.rank == seat_.self) {
         commands_.emplace_back(group::Drop{drop.failure});
     }
@@ -409,7 +415,7 @@ void Group::settle(Instant now, GroupVerdict verdict, std::vector<Contribution> 
     draw_at_.reset();
     gathers_.clear();
     // Giving up a node too soon costs nothing now: those below it get the verdict from another.
-    branches_.hurry(now, std::max(times_.branch.connect_max, 3 * times_.pulse));
+    branches_.hurry(now, times_.silence_min());
     send_below(*verdict_);
     commands_.emplace_back(group::Settle{*verdict_, std::move(outcomes)});
     finish_if_settled();
@@ -454,15 +460,58 @@ void Group::notice_pause(Instant now) {
     const Duration pause = now - *due;
     branches_.excuse(pause);
     parent_until_ += pause;
-    if (pause >= times_.branch.silence_max && !verdict_) {
-        using std::chrono::seconds;
-        const auto length = std::chrono::duration_cast<seconds>(pause).count();
-        fail(now,
-             Blame::node,
-             "stagecastd did not run for " + std::to_string(length) +
-                 " s during the stage; was it stopped, or the machine suspended?");
+    if (verdict_) {
+        return;
+    }
+    if (seat_.drops_failed && !is_root()) {
+        notice_long_pause(now, pause);
+    } else if (pause >= times_.branch.silence_max) {
+        fail(now, Blame::node, did_not_run(pause));
         decide_now(now);
     }
+}
+
+/// Where failed nodes are dropped, the others may have gone on without this node. The nodes
+/// below it have another parent then, and it must not take their children for its own. What
+/// its parent has done, and the nodes below it, shows when it has read what had arrived.
+void Group::notice_long_pause(Instant now, Duration pause) {
+    if (pause + 2 * times_.pulse >= times_.silence_min()) {
+        pause_ = std::max(pause, pause_);
+        doubt_until_ = now + 2 * times_.pulse;
+    }
+}
+
+void Group::end_doubt(Instant now) {
+    doubt_until_.reset();
+    const Duration pause = std::exchange(pause_, Duration{0});
+    const auto closed = std::exchange(closed_in_doubt_, {});
+    if (verdict_) {
+        return;
+    }
+    if (above_ == Above::lost) {
+        leave(did_not_run(pause));
+        return;
+    }
+    for (const auto& [rank, why] : closed) {
+        branches_.on_down(now, rank, why);
+    }
+    after_branches(now);
+}
+
+void Group::leave(const std::string& why) {
+    const Failure own{seat_.self, Blame::node, why};
+    failures_.add(own);
+    for (const Rank rank : branches_.listeners()) {
+        commands_.emplace_back(group::Hangup{rank});
+    }
+    gathers_.clear();
+    draw_at_.reset();
+    verdict_ = GroupVerdict{.state = VerdictState::failed,
+                            .blame = own.blame,
+                            .sentence = failures_.sentence(seat_.names),
+                            .culprit = seat_.self};
+    finished_ = true;
+    commands_.emplace_back(group::Settle{*verdict_, {}});
 }
 
 bool Group::on_parent(Instant now, Rank from) {
@@ -517,9 +566,16 @@ void Group::on_link_up(Instant now, Rank to) {
 
 void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
     notice_pause(now);
+    if (finished_) {
+        return;
+    }
     if (above_ == Above::up && rank == parent_) {
         above_ = Above::lost;
         parent_until_ = now + (rank == Rank{0} ? times_.rootless_max() : times_.orphan_max());
+        return;
+    }
+    if (doubt_until_) {
+        closed_in_doubt_.emplace_back(rank, why);
         return;
     }
     branches_.on_down(now, rank, why);
@@ -572,6 +628,12 @@ void Group::on_time(Instant now) {
     notice_pause(now);
     branches_.on_time(now);
     after_branches(now);
+    if (doubt_until_ && now >= *doubt_until_) {
+        end_doubt(now);
+    }
+    if (finished_) {
+        return;
+    }
     if (above_ == Above::up && now >= parent_until_) {
         commands_.emplace_back(group::Hangup{parent_});
         above_ = Above::lost;
@@ -613,6 +675,7 @@ std::optional<Instant> Group::deadline() const {
     sooner(branches_.deadline());
     sooner(draw_at_);
     sooner(cut_at_);
+    sooner(doubt_until_);
     if (above_ != Above::root && (above_ == Above::up || !verdict_)) {
         sooner(parent_until_);
     }

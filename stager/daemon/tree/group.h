@@ -40,6 +40,10 @@ struct GroupTimes {
     /// A timer that fires so late shows that this daemon itself did not run: its process or its
     /// machine was stopped. Its neighbours are not to blame for that time.
     Duration pause_min = std::chrono::seconds{1};
+    /// How long a node may be silent of which nothing is awaited, or which failed.
+    [[nodiscard]] Duration silence_min() const {
+        return std::max(branch.connect_max, 3 * pulse);
+    }
     /// How long a node waits without a parent until it decides for itself.
     [[nodiscard]] Duration orphan_max() const {
         return branch.silence_max + 2 * branch.connect_max;
@@ -196,6 +200,9 @@ class Group {
     [[nodiscard]] bool is_of_earlier_move(GatherKey key) const;
     void after_branches(Instant now);
     void notice_pause(Instant now);
+    void notice_long_pause(Instant now, Duration pause);
+    void end_doubt(Instant now);
+    void leave(const std::string& why);
     [[nodiscard]] std::string said_of(const LostBranch& lost) const;
     void finish_if_settled();
     void send(Rank to, TreeMessage message);
@@ -229,6 +236,11 @@ class Group {
     PortsMessage moved_;  ///< The group's current port; move 0: that of the plan.
     std::set<std::uint16_t>
         taken_;  ///< At the root: ports that other programs use on any node.
+    /// Where failed nodes are dropped, after a pause of this daemon: until then links below
+    /// that close are kept here.
+    std::optional<Instant> doubt_until_;
+    std::vector<std::pair<Rank, std::string>> closed_in_doubt_;
+    Duration pause_{0};
     bool finished_ = false;
     std::vector<group::Command> commands_;
 };

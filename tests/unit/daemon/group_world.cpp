@@ -312,13 +312,16 @@ void GroupWorld::hang_up(std::size_t one, std::size_t other) {
             links_.erase(still);
         }
     });
-    at(last + latency(), [this, one, other] {
-        Node& left = nodes_[other];
-        if (left.group && !left.dead && !left.silent && !nodes_[one].silent) {
-            left.group->on_link_down(now_, rank_of(one), "connection closed");
-            follow(other);
-        }
-    });
+    at(last + latency(), [this, one, other] { on_closed(one, other); });
+}
+
+void GroupWorld::on_closed(std::size_t by, std::size_t at) {
+    Node& left = nodes_[at];
+    if (left.group && !left.dead && !left.silent && !nodes_[by].silent &&
+        !is_put_off(at, [this, by, at] { on_closed(by, at); })) {
+        left.group->on_link_down(now_, rank_of(by), "connection closed");
+        follow(at);
+    }
 }
 
 void GroupWorld::follow(std::size_t rank) {

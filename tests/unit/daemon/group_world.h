@@ -90,6 +90,7 @@ class GroupWorld {
     void deliver(std::size_t from, std::size_t to, TreeMessage message);
     void on_arrival(std::size_t from, std::size_t to, TreeMessage message);
     void hang_up(std::size_t one, std::size_t other);
+    void on_closed(std::size_t by, std::size_t at);
     void do_local(std::size_t rank);
     void on_direct(std::size_t rank);
     void draw_port(std::size_t rank, const group::DrawPort& asked);

@@ -176,6 +176,55 @@ TEST_CASE("a stopped worker, whose daemon does not know, is dropped at the sourc
     CHECK(*world.node(0).settled_at < kLater + 30s);
 }
 
+TEST_CASE("a daemon that stands still is dropped alone, though it wakes with nodes below it") {
+    const auto victim = GENERATE(1U, 2U, 4U);
+    const auto seed = GENERATE(range(1U, 20U));
+    const bool is_dropped = GENERATE(false, true);  // Its worker stands, too, and the source
+    CAPTURE(victim, seed, is_dropped);              // has gone on without it.
+    GroupWorld world{31, 2, seed};
+    world.hang(30);  // Until then no verdict.
+    begin(world);
+    if (is_dropped) {
+        world.hang(victim);
+        world.at(kLater, [&] { world.freeze(victim, 16s + 1ms * world.prng().below(9000)); });
+        world.at(kLater + 10s, [&] { world.drop(victim, "nothing was heard of it"); });
+    } else {
+        world.at(kLater, [&] {
+            const Duration silence = GroupTimes{}.branch.silence_max;
+            world.freeze(victim, silence + 1ms * world.prng().below(8000));
+        });
+    }
+    world.at(kLater + 80s, [&] { world.leave(30, "stopped"); });
+    world.run(kEnd);
+
+    const GroupVerdict root = *world.node(0).group->verdict();
+    CAPTURE(root.sentence);
+    CHECK(root.dropped == std::vector{rank_of(victim), Rank{30}});
+    for (std::size_t rank = 1; rank < world.size(); ++rank) {
+        CAPTURE(rank);
+        REQUIRE(world.node(rank).group->verdict());
+        CHECK((rank == victim || *world.node(rank).group->verdict() == root));
+        CHECK(world.node(rank).group->is_finished());
+    }
+    CHECK_THAT(world.node(victim).group->verdict()->sentence,
+               Catch::Contains("stagecastd did not run for"));
+    CHECK(world.links() == 0);
+}
+
+TEST_CASE("a daemon that stands still for less is not dropped, nor are those below it") {
+    const auto victim = GENERATE(1U, 2U, 4U);
+    const auto seconds = GENERATE(2U, 8U, 30U, 55U);
+    CAPTURE(victim, seconds);
+    GroupWorld world{31, 2, seconds};
+    world.hang(30);
+    begin(world);
+    world.at(kLater, [&] { world.freeze(victim, 1s * seconds); });
+    world.at(kLater + 1s, [&] { world.kill(2 * victim + 1); });  // A child of it.
+    world.at(kLater + 80s, [&] { world.leave(30, "stopped"); });
+    world.run(kEnd);
+    CHECK(common_verdict(world).dropped == std::vector{rank_of(2 * victim + 1), Rank{30}});
+}
+
 TEST_CASE("a node that says that it has the files is not dropped by the source's word") {
     GroupWorld world{5, 2, 1};
     world.hang(3);
