@@ -82,6 +82,14 @@ class Cluster(Lab):
                 self.read[node] = file.tell()
         return found
 
+    def errors_of_slurmd(self, most=4):
+        """The last ones of each node, as text."""
+        said = ""
+        for node in NODES:
+            with open(f"{self.directory}/log/slurmd-{node}.log", errors="replace", encoding="utf-8") as file:
+                said += "".join([f"{node} {line}" for line in file if "error:" in line][-most:])
+        return said
+
     def faults(self):
         """What is not as it was when the cluster came up, once every job has ended."""
         wrong = self.left_behind()
@@ -101,8 +109,8 @@ class Cluster(Lab):
 
     def left_behind(self):
         wrong = []
-        _, said = self.shell("login", "sinfo -h -N -o '%N %T'; squeue -h -o 'job %A %T'")
-        wrong += [line for line in said.splitlines() if not line.endswith(" idle")]
+        _, said = self.shell("login", "sinfo -h -N -o '%N %T (%E)'; squeue -h -o 'job %A %T'")
+        wrong += [line for line in said.splitlines() if " idle (" not in line]
         for node in NODES:
             _, said = self.shell(node, f"find {STAGE_ROOT} /run/stagecast/jobs -mindepth 1; find /tmp /var/tmp -mindepth 1 "
                                        r"\( -name '.*stagecast*' -o -name 'm[0-9]*.*' \); ps -eo comm= | grep stagecast-work")

@@ -114,9 +114,9 @@ def await_end(cluster, case):
     """Until Slurm knows of no job of the run any more; what is stuck."""
     waited = f"""
         for i in {{1..500}}; do jobs=$(squeue -h -n m{case.seed} -o '%A %T %r') || exit 1; [ -n "$jobs" ] || exit 0; sleep 0.25; done
-        echo "$jobs"; scancel -n m{case.seed}; exit 1"""
+        echo "$jobs"; sinfo -h -R -o '%n: %E'; scancel -n m{case.seed}; exit 1"""
     code, said = cluster.shell("login", waited, seconds=200)
-    return said if code else ""
+    return said + cluster.errors_of_slurmd() if code else ""
 
 
 def collect(cluster, case, seen):
