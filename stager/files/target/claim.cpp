@@ -33,11 +33,13 @@ void Claims::Claim::take_away(std::uint32_t step) const {
 
 Claims::~Claims() {
     for (const Claim& claim : claims_) {
-        claim.take_away(0);
+        if (claim.file) {
+            claim.take_away(0);
+        }
     }
 }
 
-void Claims::claim(const TargetPlace& place, const Writer& writer) {
+void Claims::prepare(const TargetPlace& place, const Writer& writer) {
     Result<TargetDirectory> directory = open_target_directory(place);
     if (!directory || writer.group_size < 2) {
         return;
@@ -47,17 +49,28 @@ void Claims::claim(const TargetPlace& place, const Writer& writer) {
     claim.name = place.name();
     claim.path = place.path();
     claim.writer = writer;
-    constexpr int kOpen = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    const int at = claim.directory.fd.get();
-    const std::string own = claim.claim_of(0);
-    claim.file.reset(::openat(at, own.c_str(), kOpen | O_CREAT | O_EXCL, 0600));
-    // A claim left by an earlier run of the job can be used; another user's can't.
-    if (!claim.file && errno == EEXIST && !is_of_another(at, own)) {
-        claim.file.reset(::openat(at, own.c_str(), kOpen));
-    }
-    if (claim.file && ::flock(claim.file.get(), LOCK_EX | LOCK_NB) == 0) {
+    if (!is_of_another(claim.directory.fd.get(), claim.claim_of(0))) {
         claims_.push_back(std::move(claim));
     }
+}
+
+void Claims::make() {
+    std::erase_if(claims_, [](Claim& claim) { return !claim.is_made(); });
+}
+
+bool Claims::Claim::is_made() {
+    constexpr int kOpen = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    const int at = directory.fd.get();
+    const std::string own = claim_of(0);
+    UniqueFd made{::openat(at, own.c_str(), kOpen | O_CREAT | O_EXCL, 0600)};
+    // A claim left by an earlier run of the job can be used; another user's can't.
+    if (!made && errno == EEXIST && !is_of_another(at, own)) {
+        made.reset(::openat(at, own.c_str(), kOpen));
+    }
+    if (made && ::flock(made.get(), LOCK_EX | LOCK_NB) == 0) {
+        file = std::move(made);
+    }
+    return static_cast<bool>(file);
 }
 
 std::vector<std::string> Claims::paths() const {

@@ -26,12 +26,14 @@ class Claims {
     /// Removes the claims that are left.
     ~Claims();
 
-    /// Makes a claim. If that fails (no such directory, no permission), there is none: writing
-    /// will report the error, if it comes to that.
-    void claim(const TargetPlace& place, const Writer& writer);
+    /// Prepares a claim. If that fails (no such directory, another user's file), there is none:
+    /// writing will report the error, if it comes to that.
+    void prepare(const TargetPlace& place, const Writer& writer);
 
-    /// The claims, which must be removed if this process is killed.
+    /// What make() makes, and what must be removed if this process is killed.
     [[nodiscard]] std::vector<std::string> paths() const;
+    /// Makes the claims that were prepared, except those for which it has no permission.
+    void make();
 
     /// Looks for other members' claims and removes its own. Fails (Blame::user) naming the
     /// file.
@@ -43,8 +45,10 @@ class Claims {
         std::string name;  ///< The file for which the claim is made.
         std::string path;
         Writer writer;
-        UniqueFd file;  ///< Holds the lock.
+        UniqueFd file;  ///< Holds the lock. Not open: only prepared.
 
+        /// Makes the file, if it can.
+        [[nodiscard]] bool is_made();
         /// The temporary name of the member `step` ranks further on.
         [[nodiscard]] std::string claim_of(std::uint32_t step) const;
         [[nodiscard]] bool is_shared() const;

@@ -245,12 +245,13 @@ Status Stage::run() {
     Claims claims;
     if (setup_.purpose != WorkerPurpose::lend) {
         for (const TargetPlace& place : orders_->places_outside()) {
-            claims.claim(place, writer());
+            claims.prepare(place, writer());
         }
     }
     if (Status listed = control_.say_left(claims.paths()); !listed) {
         return listed;
     }
+    claims.make();
     Result<BroadcastConfig> config = connect();
     if (!config) {
         return std::move(config).error();

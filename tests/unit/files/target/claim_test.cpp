@@ -21,7 +21,9 @@ using test::Scratch;
 
 Claims claim(const std::string& root, std::uint32_t rank, std::uint32_t size) {
     Claims claims;
-    claims.claim({.root = root, .below = "x"}, {.job = "42", .rank = rank, .group_size = size});
+    claims.prepare({.root = root, .below = "x"},
+                   {.job = "42", .rank = rank, .group_size = size});
+    claims.make();
     return claims;
 }
 
@@ -41,6 +43,21 @@ TEST_CASE("in a shared directory every member fails, in every order") {
         }
         CHECK(shared.names().empty());
     } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("the paths of all claims are known before the first is made") {
+    const Scratch place;
+    Claims claims;
+    for (const char* name : {"x", "y"}) {
+        claims.prepare({.root = place.path(), .below = name},
+                       {.job = "42", .rank = 1, .group_size = 2});
+    }
+    const std::vector<std::string> paths = claims.paths();
+    CHECK(paths == std::vector{place.path(".x.stagecast.42.1"), place.path(".y.stagecast.42.1")});
+    CHECK(place.names().empty());
+    claims.make();
+    CHECK(place.names().size() == 2);
+    CHECK(claims.paths() == paths);
 }
 
 TEST_CASE("separate directories are accepted, and stay unchanged") {
