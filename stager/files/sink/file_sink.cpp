@@ -166,10 +166,15 @@ Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes 
                    : Status{Error{Blame::internal, "this block is not held here"}};
 }
 
+/// Once only: what a failed attempt has given a name has no temporary one any more.
 Status FileSink::finish() {
-    if (is_finished_) {
-        return {};
+    if (!finished_) {
+        finished_ = give_files();
     }
+    return *finished_;
+}
+
+Status FileSink::give_files() {
     if (targets_.failure()) {
         return *targets_.failure();
     }
@@ -187,10 +192,8 @@ Status FileSink::finish() {
     if (Status named = give_names(); !named) {
         return named;
     }
-    Status done = links_.link(targets_);
-    done = done ? list_files() : done;
-    is_finished_ = done.ok();
-    return done;
+    Status linked = links_.link(targets_);
+    return linked ? list_files() : linked;
 }
 
 Status FileSink::give_names() {

@@ -126,6 +126,7 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Result<std::vector<SinkOrder>> orders() const;
     [[nodiscard]] Status decide(std::size_t index, SinkOrder order);
     [[nodiscard]] Status begin_all();
+    [[nodiscard]] Status give_files();
     [[nodiscard]] Status give_names();
     [[nodiscard]] Status list_files() const;
     [[nodiscard]] Status extend_cleanup_list(Result<std::vector<std::string>> entries) const;
@@ -140,7 +141,7 @@ class FileSink final : public BlockSink {
     std::optional<LocalFill> fill_;
     ProgramLinks links_;
     std::atomic<std::uint64_t> bytes_expected_{0};
-    bool is_finished_ = false;
+    std::optional<Status> finished_;  ///< The result of finish().
 };
 
 }  // namespace stage
