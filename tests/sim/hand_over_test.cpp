@@ -122,6 +122,17 @@ TEST_CASE("forced multicast fails, and names a member that the group does not re
     }
 }
 
+TEST_CASE("forced multicast waits for a network that forwards the group late",
+          "[scenario][handover]") {
+    Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::fail);
+    for (auto& each : plan.member) {
+        each.hears_group_until = Duration{};
+        each.hears_group_from = milliseconds{400};
+    }
+    const Ran ran{plan};
+    ran.all_released();
+}
+
 TEST_CASE("packets that the path drops for their size are found first",
           "[scenario][handover]") {
     Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);

@@ -5,7 +5,10 @@
 namespace stage::core {
 
 GroupProbe::GroupProbe(const CoreConfig& config, const EndingLimits& limits)
-    : limits_{limits},
+    : patience_{config.unreached_policy == UnreachedPolicy::fail
+                    ? limits.unreached_after_forced
+                    : limits.unreached_after},
+      offers_min_{limits.unreached_offers},
       calls_(config.unreached_policy != UnreachedPolicy::fetch &&
                      config.chunk_bytes_fallback == 0
                  ? config.members
@@ -19,8 +22,7 @@ void GroupProbe::on_call(Instant arrived, Rank from) {
     Call& call = calls_[from.index()];
     if (call.first == Instant{}) {
         call = {.first = arrived, .offers = offers_};
-    } else if (arrived >= call.first + limits_.unreached_after &&
-               offers_ >= call.offers + limits_.unreached_offers) {
+    } else if (arrived >= call.first + patience_ && offers_ >= call.offers + offers_min_) {
         on_unreachable(from);
     }
 }

@@ -156,6 +156,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, call_least);
     SAYS(ending, path_patience);
     SAYS(ending, unreached_after);
+    SAYS(ending, unreached_after_forced);
     SAYS(ending, unreached_offers);
     SAYS(ending, hand_over_confirms);
     SAYS(ending, ready_jitter);

@@ -51,6 +51,14 @@ TEST_CASE("nothing is decided while a member may still be busy") {
     CHECK(probe.is_complete(ready_of({0, 1})));
 }
 
+TEST_CASE("if such members fail, a network that forwards the group late has time") {
+    GroupProbe probe{probing(UnreachedPolicy::fail), {}};
+    call_in_vain(probe, 2);
+    CHECK(probe.unreached().empty());
+    probe.on_call(kStart + seconds{1}, rank(2));
+    CHECK(probe.unreached() == std::vector{rank(2)});
+}
+
 TEST_CASE("few OFFERs, or a short time, prove nothing") {
     GroupProbe probe{probing(), {}};
     probe.on_call(kStart, rank(1));
