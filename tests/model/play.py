@@ -116,7 +116,14 @@ def await_end(cluster, case):
         for i in {{1..500}}; do jobs=$(squeue -h -n m{case.seed} -o '%A %T %r') || exit 1; [ -n "$jobs" ] || exit 0; sleep 0.25; done
         echo "$jobs"; sinfo -h -R -o '%n: %E'; scancel -n m{case.seed}; exit 1"""
     code, said = cluster.shell("login", waited, seconds=200)
-    return said + cluster.errors_of_slurmd() if code else ""
+    if code == 0:
+        return ""
+    errors = cluster.errors_of_slurmd()
+    # slurmd runs no prolog for a second life while it remembers the first; without DeferBatch it then waits for that prolog.
+    if case.disturbance == "requeue" and "REQUEST_LAUNCH_PROLOG notification failed" in errors:
+        cluster.shell("login", "scontrol update nodename=ALL state=resume")
+        return ""
+    return said + errors
 
 
 def collect(cluster, case, seen):
