@@ -205,14 +205,13 @@ struct agreement {
     int is_posted;
     int is_known;
     int error;
-    int64_t own[2];  // Whether this leader has it; the rate that was found, negated.
+    int64_t own[2];  // Whether this leader has it; the rate that it knows, negated.
     int64_t all[2];  // The least of each.
 };
 
-static void post(struct agreement* agreement, int is_held, uint64_t rate) {
+static void post(struct agreement* agreement, int is_held) {
     agreement->is_posted = 1;
     agreement->own[0] = is_held;
-    agreement->own[1] = -(int64_t)rate;
     agreement->error = PMPI_Iallreduce(agreement->own,
                                        agreement->all,
                                        2,
@@ -223,7 +222,7 @@ static void post(struct agreement* agreement, int is_held, uint64_t rate) {
 }
 
 // (What else the process has to send and to receive goes on meanwhile: that is MPI's progress.)
-static int may_leave(void* context, int state, uint64_t rate) {
+static int may_leave(void* context, int state) {
     struct agreement* const agreement = context;
     if (state == STAGECAST_MOVES) {
         int found = 0;
@@ -232,7 +231,7 @@ static int may_leave(void* context, int state, uint64_t rate) {
         return 0;
     }
     if (!agreement->is_posted) {
-        post(agreement, state == STAGECAST_HOLDS, rate);
+        post(agreement, state == STAGECAST_HOLDS);
     }
     if (agreement->error == MPI_SUCCESS && !agreement->is_known) {
         agreement->error =
@@ -243,7 +242,7 @@ static int may_leave(void* context, int state, uint64_t rate) {
 
 static int agree(struct agreement* agreement, int state) {
     if (!agreement->is_posted) {
-        post(agreement, state == STAGECAST_HOLDS, 0);
+        post(agreement, state == STAGECAST_HOLDS);
     }
     if (agreement->error == MPI_SUCCESS && !agreement->is_known) {
         agreement->error = await(&agreement->request);
@@ -255,7 +254,9 @@ static int agree(struct agreement* agreement, int state) {
 // for each other, and then all begin at once.
 static int cross(
     struct comm_group* group, void* bytes, size_t count, int source, int* was_carried) {
-    struct agreement agreement = {.leaders = group->leaders, .request = MPI_REQUEST_NULL};
+    const int64_t rate = (int64_t)stagecast_member_rate(group->member);
+    struct agreement agreement = {
+        .leaders = group->leaders, .request = MPI_REQUEST_NULL, .own = {0, -rate}};
     const int is_tried = group->failures < FAILURES_MAX;
     int error = is_tried ? barrier(group->leaders) : MPI_SUCCESS;
     *was_carried = 0;
@@ -266,7 +267,7 @@ static int cross(
         *was_carried = error == MPI_SUCCESS && agreement.all[0] == 1;
         group->failures = *was_carried ? 0 : group->failures + 1;
     }
-    if (*was_carried && agreement.all[1] < 0) {
+    if (*was_carried && agreement.all[1] < 0 && stagecast_member_rate(group->member) == 0) {
         stagecast_member_set_rate(group->member, (uint64_t)-agreement.all[1]);
     }
     return *was_carried || error != MPI_SUCCESS

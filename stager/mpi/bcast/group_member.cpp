@@ -217,6 +217,9 @@ core::Outcome GroupMember::broadcast(Rank source, MutableBytes bytes, MemoryWatc
     config.rate_remembered_bits_per_s = rate_;
     config.seed = random_value<std::uint64_t>();
     const core::Outcome outcome = broadcast_memory(config, *driver_, bytes, watcher);
+    if (outcome.rate_found_bytes_per_s > 0) {
+        rate_ = outcome.rate_found_bytes_per_s * 8;
+    }
     error_ = outcome.why ? outcome.why->sentence() : "";
     return outcome;
 }

@@ -42,6 +42,7 @@ class GroupMember {
                                           MemoryWatcher& watcher);
 
     /// Bits per second, with which the next broadcast from here begins; 0: not known.
+    [[nodiscard]] std::uint64_t rate() const { return rate_; }
     void set_rate(std::uint64_t rate) { rate_ = rate; }
     void set_error(std::string why) { error_ = std::move(why); }
     [[nodiscard]] const std::string& error() const { return error_; }

@@ -17,8 +17,7 @@ class Asking final : public MemoryWatcher {
         : may_leave_{function}, context_{context} {}
 
     bool may_leave(const core::Outcome& outcome) override {
-        return may_leave_(
-                   context_, state_of(outcome.phase), 8 * outcome.rate_found_bytes_per_s) != 0;
+        return may_leave_(context_, state_of(outcome.phase)) != 0;
     }
 
     static int state_of(core::Phase phase) {
@@ -133,6 +132,10 @@ int stagecast_member_broadcast(stagecast_member* member,
         member->group.set_error(failed.what());
         return STAGECAST_FAILS;
     }
+}
+
+uint64_t stagecast_member_rate(const stagecast_member* member) {
+    return member->group.rate();
 }
 
 void stagecast_member_set_rate(stagecast_member* member, uint64_t rate) {

@@ -18,10 +18,9 @@ typedef struct stagecast_member stagecast_member;
 
 enum { STAGECAST_MOVES, STAGECAST_HOLDS, STAGECAST_FAILS };
 
-// Called often while the calling thread broadcasts, with one of the three and, at the source,
-// the rate that it found, bits per second. Not 0: it is known that the members need nothing of
-// each other any more, so that this one may leave.
-typedef int (*stagecast_may_leave)(void* context, int state, uint64_t rate);
+// Called often while the calling thread broadcasts, with one of the three. Not 0: it is known
+// that the members need nothing of each other any more, so that this one may leave.
+typedef int (*stagecast_may_leave)(void* context, int state);
 
 // Writes a record: where this host may be reached. NULL: memory is exhausted. To be closed.
 stagecast_member* stagecast_member_open(unsigned char* record);
@@ -43,7 +42,9 @@ int stagecast_member_broadcast(stagecast_member* member,
                                size_t count,
                                stagecast_may_leave may_leave,
                                void* context);
-// The rate that an earlier broadcast found, with which the next one from here begins.
+// The rate that the last broadcast from here found, bits per second; 0: there was none. The
+// next one begins with it, or with what another member found.
+uint64_t stagecast_member_rate(const stagecast_member* member);
 void stagecast_member_set_rate(stagecast_member* member, uint64_t rate);
 // Why the last step or broadcast failed; "" if it did not. Valid until the next one.
 const char* stagecast_member_error(const stagecast_member* member);
