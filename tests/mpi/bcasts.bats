@@ -11,7 +11,7 @@ teardown() { [ ${#MPIS[@]} = 0 ] || mpi_ends; }
 summary() { grep 'stagecast: MPI_Bcast of' "$WORK/out"; }
 
 random_sequence() {
-  bcasts "$1" force random "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-80}"
+  bcasts "$1" force random "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-60}"
   [[ $(summary) == *', 0 begun by a group and repeated by MPI'* ]]
   [[ $(summary) != *': 0 by groups'* ]]
 }
