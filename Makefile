@@ -164,12 +164,15 @@ shared    := $(call rooms,$(addprefix stager/,config control spec messages disk 
   removal files cache))
 daemon    := $(call rooms,$(addprefix stager/,daemon slurm spawn link)) $(shared) pmix \
   pmix/static $(transport)
-worker    := $(call rooms,stager/worker stager/mpi/messages) $(shared) pmix pmix/static \
-  $(transport)
+worker    := $(call rooms,stager/worker stager/mpi/messages stager/mpi/addresses) $(shared) \
+  pmix pmix/static $(transport)
 host      := $(call rooms,pmix transport/base transport/os)
+bcast     := $(call rooms,$(addprefix stager/mpi/,addresses bcast messages) \
+  $(addprefix transport/,base core os run seal udp wire))
 mpi       := $(call rooms,stager/mpi transport/base transport/os)
+mpi       := $(filter-out stager/mpi/bcast,$(mpi))
 command   := $(call rooms,stager/cli) $(daemon)
-all_parts := $(sort $(plugin) $(daemon) $(worker) $(host) $(command) $(mpi))
+all_parts := $(sort $(plugin) $(daemon) $(worker) $(host) $(command) $(mpi) $(bcast))
 
 found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.cpp,$1)))
 library  = $(filter-out %/main.cpp,$(call found,$1))
@@ -187,6 +190,8 @@ COMMAND := $(call program,stagecast,stager/cli/main.cpp)
 PROBE  := $(call program,pmix-probe,tests/pmix/probe.cpp)
 FAULTY := $(call program,faulty-worker,tests/net/faulty_worker.cpp)
 MPI    := $(if $(wildcard stager/mpi/exports.lds),$(mpis:%=$(BUILD)/libstagecast-mpi-%.so))
+BCAST  := $(if $(wildcard stager/mpi/bcast/exports.lds),\
+  $(mpis:%=$(BUILD)/libstagecast-bcast-%.so))
 UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
@@ -201,7 +206,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: ready-to-build ready-to-package ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
-programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(MPI)
+programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(MPI) $(BCAST)
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
@@ -245,18 +250,37 @@ $(MPI): $(BUILD)/libstagecast-mpi-%.so: $(BUILD)/mpi/%.o \
 	    -static-libgcc -Wl,--gc-sections -Wl,--exclude-libs,ALL \
 	    -Wl,--version-script=stager/mpi/exports.lds -Wl,-soname,$(@F).0 -o $@ \
 	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+MPI_CFLAGS := -g -O2 -fPIC -fvisibility=hidden -fstack-protector-strong -Wall -Wextra \
+  -Wconversion -Wshadow -Werror
 $(BUILD)/mpi/%.o: stager/mpi/stagecast_mpi.c stager/mpi/collectives.h stager/mpi/stagecast.h \
         $(BUILD)/how
 	@echo "  MPI  $*"; mkdir -p $(@D)
-	@$(MPICC_$*) -std=c99 -g -O2 -fPIC -fvisibility=hidden -fstack-protector-strong -Wall \
-	    -Wextra -Wconversion -Wshadow -Werror $(placeless) -I. -c -o $@ $<
+	@$(MPICC_$*) -std=c99 $(MPI_CFLAGS) $(placeless) -I. -c -o $@ $<
+
+# The library that takes the place of MPI_Bcast has the engine in it, of the libraries below.
+bcast_c := $(notdir $(basename $(wildcard stager/mpi/bcast/*.c)))
+define bcast_object
+$(BUILD)/mpi/$1/$2.o: stager/mpi/bcast/$2.c $(wildcard stager/mpi/bcast/*.h) $(BUILD)/how
+	@echo "  MPI  $1 $2"; mkdir -p $$(@D)
+	@$(MPICC_$1) -std=c11 $(MPI_CFLAGS) $$(placeless) -I. -c -o $$@ $$<
+$(BUILD)/libstagecast-bcast-$1.so: $(BUILD)/mpi/$1/$2.o
+endef
+$(foreach one,$(mpis),$(foreach file,$(bcast_c),$(eval $(call bcast_object,$(one),$(file)))))
+BCAST_LIBS := -lcrypto -lxxhash -lisal $(filter -lIPSec_MB,$(LIBS))
+$(BCAST): $(BUILD)/libstagecast-bcast-%.so: $(call archives,pic,$(bcast) stager/mpi) \
+        stager/mpi/bcast/exports.lds
+	@echo "  LINK $@"
+	@OMPI_CC=$(CXX) MPICH_CC=$(CXX) $(MPICC_$*) $(LDFLAGS) -shared -static-libstdc++ \
+	    -static-libgcc -Wl,--gc-sections -Wl,--exclude-libs,ALL \
+	    -Wl,--version-script=stager/mpi/bcast/exports.lds -Wl,-soname,$(@F).0 -o $@ \
+	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(BCAST_LIBS)
 
 define archive_rule
 $(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
 	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
-$(foreach folder,$(sort $(plugin) $(mpi)),$(eval $(call archive_rule,pic,$(folder))))
+$(foreach folder,$(sort $(plugin) $(mpi) $(bcast)),$(eval $(call archive_rule,pic,$(folder))))
 
 # Nothing in an object tells where the clone lies: the same sources make the same programs. (Not
 # part of "how": a clone that was moved is not made anew.)
@@ -398,7 +422,7 @@ demo bench:
 # ------------------------------------------------------------------------------------- style
 folders := $(wildcard spank stager transport pmix tests)
 code    := $(shell find $(folders) -name '*.h' -o -name '*.cpp')
-formatted := $(code) $(wildcard stager/*/*.c)
+formatted := $(code) $(wildcard stager/*/*.c stager/*/*/*.c)
 present := $(filter-out $(absent) $(absent:%=%/%),$(code))
 scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests etc)
 
@@ -412,7 +436,7 @@ tidy:
 	@tests/tidy/run
 judges:
 	@tests/judges
-exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(MPI)
+exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(MPI) $(BCAST)
 	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN) &&) tests/tidy/hardened $^
 
 # Every header compiles alone. One that a .cpp is named after does: it comes first there (tidy).

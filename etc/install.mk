@@ -12,6 +12,8 @@ LIBDIR ?= $(PREFIX)/lib
 define put_mpi
 	install -D -m 0644 $(BUILD)/libstagecast-mpi-$1.so $(DESTDIR)$(LIBDIR)/libstagecast-mpi-$1.so.0
 	ln -sf libstagecast-mpi-$1.so.0 $(DESTDIR)$(LIBDIR)/libstagecast-mpi-$1.so
+	install -D -m 0644 $(BUILD)/libstagecast-bcast-$1.so $(DESTDIR)$(LIBDIR)/libstagecast-bcast-$1.so.0
+	ln -sf libstagecast-bcast-$1.so.0 $(DESTDIR)$(LIBDIR)/libstagecast-bcast-$1.so
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	umask 022; sed -e 's,@PREFIX@,$(PREFIX),g' -e 's,@LIBDIR@,$(LIBDIR),g' -e 's,@MPI@,$1,g' \
 	    -e 's,@VERSION@,$(STAGECAST_VERSION),g' etc/stagecast-mpi.pc.in \
@@ -75,5 +77,6 @@ uninstall:
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/,libexec/stagecast share/stagecast) $(DESTDIR)$(doc)
 	rm -f $(DESTDIR)$(PREFIX)/include/stagecast.h $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach one,\
 	    openmpi mpich,libstagecast-mpi-$(one).so libstagecast-mpi-$(one).so.0 \
+	    libstagecast-bcast-$(one).so libstagecast-bcast-$(one).so.0 \
 	    pkgconfig/stagecast-mpi-$(one).pc))
 	-rmdir $(DESTDIR)$(SYSCONFDIR)/stagecast 2>/dev/null

@@ -1,6 +1,6 @@
 #include "stager/mpi/file_call.h"
 
-#include "stager/mpi/common_network.h"
+#include "stager/mpi/addresses/common_network.h"
 #include "transport/base/codec.h"
 #include "transport/os/installation.h"
 

@@ -8,16 +8,6 @@ teardown_file() { cluster_down; }
 setup() { [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"; mpi_begins; }
 teardown() { [ ${#MPIS[@]} = 0 ] || mpi_ends; }
 
-# (A failure ends the test: a function that is called on the left of || would go on.)
-each_mpi() {
-  local one
-  for one in "${MPIS[@]}"; do
-    echo "# $one"
-    "$@" "$one"
-    clean_tmp
-  done
-}
-
 good_calls() {
   local node
   input large 64000003 n0 /tmp/large

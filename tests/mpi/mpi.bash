@@ -1,7 +1,7 @@
-# Functions that run MPI programs with libstagecast-mpi on emulated hosts, without daemon or Slurm.
+# Functions that run MPI programs with libstagecast-mpi or libstagecast-bcast on emulated hosts, without daemon or Slurm.
 #
 # Two ranks on each of the hosts n0, n1, n2, as alice: ranks 0 and 1 on n0, and so on. /tmp is the host's own, /home shared.
-# The output of a run is in $WORK/out: of each call (from 1) and rank a line, see calls.c.
+# The output of a run is in $WORK/out: of each call (from 1) and rank a line, see calls.c and bcasts.c.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # T, WORK, NODES come from test_begins
 
@@ -24,6 +24,8 @@ mpi_up() {
     install -m 755 "$BUILT/libstagecast-mpi-$one.so" "$place/libstagecast-mpi-$one.so.0"
     "mpicc.$one" -std=gnu99 -Wall -Wextra -Werror -I"$MPI_HOME/../.." -o "$place/calls-$one" "$MPI_HOME/calls.c" \
       "$place/libstagecast-mpi-$one.so.0" -Wl,-rpath,/srv/mpi || return 1
+    install -m 755 "$BUILT/libstagecast-bcast-$one.so" "$place/libstagecast-bcast-$one.so.0"
+    "mpicc.$one" -std=gnu11 -O1 -Wall -Wextra -Werror -pthread -o "$place/bcasts-$one" "$MPI_HOME/bcasts.c" || return 1
   done
 }
 
@@ -54,6 +56,16 @@ clean_tmp() {
   for node in "${NODES[@]}"; do lab on "$node" find /tmp -mindepth 1 -delete < /dev/null; done
 }
 
+# (A failure ends the test: a function that is called on the left of || would go on.)
+each_mpi() {
+  local one
+  for one in "${MPIS[@]}"; do
+    echo "# $one"
+    "$@" "$one"
+    clean_tmp
+  done
+}
+
 # Prints the command that starts two ranks on each host.
 launcher() {
   local common="STAGECAST_WORKER=/srv/stagecast/libexec/stagecast/stagecast-worker ${ENVIRONMENT:-}" word words=()
@@ -76,6 +88,19 @@ mpi() {
   lab on n0 -u alice -d /tmp timeout -k 5 60 $(launcher "$name") "/srv/mpi/calls-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
   # On emulated hosts MPICH may wait for ever in MPI_Finalize(): calls.c leaves it then, and the launcher complains.
   [ "$rc" = 0 ] || { [ "$name" = mpich ] && [ "$(grep -c ' rc=' "$WORK/out")" = $((6 * $#)) ]; }
+}
+
+# bcasts MPI MODE WORD...: broadcasts with libstagecast-bcast; the summary is printed, and messages of 64 KiB are long.
+# Fails unless every rank says that it got what was sent.
+bcasts() {
+  local name=$1 rc=0 right
+  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0 STAGECAST_BCAST=$2 STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=65536"
+  shift 2
+  # shellcheck disable=SC2046
+  lab on n0 -u alice -d /tmp timeout -k 5 100 $(launcher "$name") "/srv/mpi/bcasts-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
+  right=$(grep -o 'rank [0-9]: ok' "$WORK/out" | sort -u | wc -l)
+  [ "$right" = 6 ] || { echo "only $right ranks are right, and $rc"; return 1; }
+  [ "$rc" = 0 ] || [ "$name" = mpich ]   # See mpi().
 }
 
 # got CALL PATTERN...: on the six ranks, or on all by one pattern, the call has that result.

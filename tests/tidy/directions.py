@@ -43,6 +43,8 @@ MAY_INCLUDE = {
     "transport/run/object": OBJECT,
     "transport/run": OBJECT + ["transport/seal", "transport/core/source", "transport/core/receiver"]
     + ["transport/core/relay"],
+    "transport/run/memory": OBJECT + ["transport/run", "transport/core/source"]
+    + ["transport/core/receiver"],
     "transport/udp": DRIVER,
     "transport/tcp": DRIVER,
     "pmix": BASE,
@@ -81,8 +83,13 @@ MAY_INCLUDE = {
     + ["stager/worker/requests", "stager/worker/staging"],
     # libstagecast-mpi runs in a user's process: it knows no file, socket or protocol.
     "stager/mpi/messages": BASE,
-    "stager/mpi": BASE + ["stager/mpi/messages"],
+    "stager/mpi/addresses": BASE + ["stager/mpi/messages", "transport/udp"],
+    "stager/mpi": BASE + ["stager/mpi/messages", "stager/mpi/addresses"],
+    # libstagecast-bcast has the engine in the user's process.
+    "stager/mpi/bcast": BASE + ["stager/mpi/messages", "stager/mpi/addresses", "transport/run"]
+    + ["transport/run/memory", "transport/udp", "transport/seal", "stager/config/engine_ports."],
     "stager/worker/called": WORKER + ["stager/mpi/messages", "stager/files/targets", "transport/udp"]
+    + ["stager/mpi/addresses"]
     + ["stager/worker/broadcast", "stager/worker/engine"],
     "stager/worker": REQUEST + ["stager/messages", "stager/mpi/messages", "stager/worker/engine"]
     + ["stager/worker/staging", "stager/worker/called"],

@@ -143,8 +143,15 @@ Status send_call(int socket, const CallMessage& message) {
 }
 
 Result<CallMessage> receive_call(int socket) {
-    Result<Received> got =
-        receive_with_descriptors(socket, kMaxInside, 1, "a message between library and worker");
+    const auto receive = [socket] {
+        return receive_with_descriptors(
+            socket, kMaxInside, 1, "a message between library and worker");
+    };
+    Result<Received> got = receive();
+    if (!got && got.error().cause() == ECONNRESET) {
+        // If the other end left messages unread, one reset is reported before its last words.
+        got = receive();
+    }
     if (!got) {
         return std::move(got).error();
     }

@@ -2,15 +2,17 @@
 
 #include "stager/files/manifest/manifest.h"
 #include "stager/files/targets/new_target.h"
+#include "stager/mpi/addresses/host_addresses.h"
 #include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/broadcast/work.h"
 #include "stager/worker/called/call_channel.h"
 #include "stager/worker/called/call_settings.h"
-#include "stager/worker/called/host_addresses.h"
 #include "stager/worker/engine/engine_connect.h"
 #include "stager/worker/engine/engine_place.h"
+#include "transport/base/hex.h"
 #include "transport/os/installation.h"
 #include "transport/os/names_in.h"
+#include "transport/seal/keys.h"
 #include "transport/udp/sockets.h"
 
 #include <fcntl.h>
@@ -29,6 +31,12 @@ Existing existing_of(CallExisting existing) {
     return existing == CallExisting::leave   ? Existing::keep
            : existing == CallExisting::newer ? Existing::newer
                                              : Existing::overwrite;
+}
+
+/// In the names of temporary files: two calls at once that write the same file do not meet. A
+/// key of its own kind, which says nothing of the group's.
+std::string temporary_mark(const seal::GroupKey& key) {
+    return "mpi-" + to_hex(seal::derive(key, {}, {}).iv);
 }
 
 /// One node's part of a call, from its first message to its last.
@@ -94,11 +102,11 @@ Status CalledEngine::begin_source(CallSend send) {
     if (Status examined = examine_source(send.order.source); !examined) {
         return examined;
     }
-    if (Status opened = open_source(send); !opened) {
-        return opened;
-    }
     if (!fill_random(offer_.key)) {
         return Error::from_errno(Blame::node, "drawing a key");
+    }
+    if (Status opened = open_source(send); !opened) {
+        return opened;
     }
     if (Status said = channel_.say(offer_); !said) {
         return said;
@@ -190,7 +198,7 @@ Result<bool> CalledEngine::is_left(Bytes manifest, const SinkConfig& sink) const
 
 SinkConfig CalledEngine::sink_config(Rank node, std::uint16_t nodes) const {
     SinkConfig config = engine_sink(options_, node, nodes);
-    config.writer.job = "mpi";
+    config.writer.job = temporary_mark(offer_.key);
     config.order_of = [place = std::move(config.order_of),
                        existing = existing_of(offer_.order.existing)](
                           const ManifestEntry& entry) -> Result<SinkOrder> {

@@ -96,6 +96,18 @@ TEST_CASE("a message of a call of any length passes a socket, whose end is a rea
     CHECK_FALSE(send_call(other.get(), CallEnd{}).ok());
 }
 
+TEST_CASE("the last words of one that left messages unread are heard") {
+    auto [one, other] = socket_pair();
+    REQUIRE(send_call(other.get(), CallCards{}).ok());
+    CallEnd last;
+    last.why = "the disk is full";
+    REQUIRE(send_call(one.get(), last).ok());
+    one.reset();
+    const Result<CallMessage> got = receive_call(other.get());
+    REQUIRE(got.ok());
+    CHECK(*got == CallMessage{last});
+}
+
 TEST_CASE("reports name every node that failed, and a node that others blame") {
     std::vector<NodeReport> reports{report(4, STAGECAST_NOT_DONE),
                                     report(0, STAGECAST_NOT_DONE)};

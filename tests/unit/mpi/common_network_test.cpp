@@ -1,5 +1,5 @@
 // Tests at which of its addresses each member of a call is reached.
-#include "stager/mpi/common_network.h"
+#include "stager/mpi/addresses/common_network.h"
 
 #include <catch2/catch.hpp>
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -125,6 +126,29 @@ TEST_CASE("beyond the blocks in memory spare buffers are taken, and then memory"
         CHECK(spare.buffers[1][11] == std::byte{5});
         CHECK_FALSE(store.take_sparing_ended());
     }
+}
+
+TEST_CASE("the blocks of an object in memory are there, and the last one is short") {
+    std::vector<std::byte> object(kBlockBytes + 1000);
+    BlockStore store{object, 1};
+    const BlockIndex last{1};
+    const std::array chunk{std::byte{1}, std::byte{2}};
+    REQUIRE(store.place(last, 998, chunk));
+    CHECK(object[kBlockBytes + 999] == std::byte{2});
+    CHECK_FALSE(store.place(last, 999, chunk));
+    CHECK(store.opening_room(last, 0, 1001).empty());
+    CHECK(store.opening_room(last, 0, 600).data() == &object[kBlockBytes]);
+    CHECK(store.acquire(last).size() == 1000);
+    CHECK(store.acquire(BlockIndex{0}).data() == object.data());
+    store.release(last);
+    CHECK_FALSE(store.is_resident(last));
+    CHECK(store.acquire(last)[999] == std::byte{2});
+
+    // Another block has a buffer of its own.
+    const MutableBytes other = store.acquire(BlockIndex{2});
+    CHECK(other.size() == kBlockBytes);
+    store.release(BlockIndex{2});
+    CHECK(store.acquire(BlockIndex{3}).data() == other.data());
 }
 
 }  // namespace

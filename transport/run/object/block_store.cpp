@@ -12,10 +12,14 @@ BlockStore::BlockStore(std::uint32_t blocks, std::size_t block_bytes, SpareBuffe
     slots_.reserve(blocks);
 }
 
+BlockStore::BlockStore(MutableBytes object, std::uint32_t blocks) : BlockStore{blocks} {
+    object_ = object;
+}
+
 MutableBytes BlockStore::acquire(BlockIndex block) {
     Slot& taken = slot(block);
     taken.is_shared = true;
-    return {taken.buffer, block_bytes_};
+    return {taken.buffer, taken.bytes};
 }
 
 /// Its slot, or null. Most packets are of the same block as the one before.
@@ -33,7 +37,19 @@ BlockStore::Slot& BlockStore::slot(BlockIndex block) {
     if (Slot* const found = find(block); found != nullptr) {
         return *found;
     }
-    return slots_.emplace(block.value(), empty_slot()).first->second;
+    return slots_.emplace(block.value(), new_slot(block)).first->second;
+}
+
+BlockStore::Slot BlockStore::new_slot(BlockIndex block) {
+    const std::size_t at = block.index() * block_bytes_;
+    if (at < object_.size()) {
+        const MutableBytes there =
+            object_.subspan(at, std::min(block_bytes_, object_.size() - at));
+        return {.buffer = there.data(), .bytes = there.size(), .is_of_object = true};
+    }
+    Slot slot = empty_slot();
+    slot.bytes = block_bytes_;
+    return slot;
 }
 
 BlockStore::Slot BlockStore::empty_slot() {
@@ -72,7 +88,7 @@ std::uint32_t BlockStore::extent(BlockIndex block) const {
 
 void BlockStore::set_extent(BlockIndex block, std::uint32_t bytes) {
     const auto found = slots_.find(block.value());
-    invariant(found != slots_.end() && bytes <= block_bytes_,
+    invariant(found != slots_.end() && bytes <= found->second.bytes,
               "an extent is a resident block's");
     found->second.extent = std::max(found->second.extent, bytes);
 }
@@ -82,6 +98,9 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
         return false;
     }
     Slot& target = slot(block);
+    if (offset + chunk.size() > target.bytes) {
+        return false;
+    }
     std::byte* const there = target.buffer + offset;
     if (there != chunk.data()) {
         std::memcpy(there, chunk.data(), chunk.size());
@@ -94,7 +113,7 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
 MutableBytes BlockStore::opening_room(BlockIndex block, std::size_t offset, std::size_t bytes) {
     Slot* const found = find(block);
     const bool can = found != nullptr && !found->is_shared && bytes > 0 &&
-                     offset + bytes <= block_bytes_ &&
+                     offset + bytes <= found->bytes &&
                      !found->taken.test(offset / wire::kMinChunkBytes);
     return can ? MutableBytes{found->buffer + offset, bytes} : MutableBytes{};
 }
@@ -113,7 +132,9 @@ void BlockStore::release(BlockIndex block) {
     const auto found = slots_.find(block.value());
     if (found != slots_.end()) {
         last_ = nullptr;
-        (found->second.is_spare ? free_spare_ : free_).push_back(found->second.buffer);
+        if (!found->second.is_of_object) {
+            (found->second.is_spare ? free_spare_ : free_).push_back(found->second.buffer);
+        }
         slots_.erase(found);
     }
 }

@@ -3,7 +3,8 @@
 // It has a fixed number of buffers of a block's size, taken and returned by block index. Memory
 // is touched only when a block is. Beyond them it takes buffers from a spare store, if there is
 // one. The core decides which blocks are resident; one buffer more than allowed is a bug of
-// stagecast.
+// stagecast. Where the whole object lies in memory its blocks have their places there instead,
+// and keep their bytes when they are released.
 //
 // A payload may be decrypted directly to its place, before the core has seen its header and
 // before it is known not to be forged. That is allowed only where no byte counts yet: in a
@@ -31,6 +32,9 @@ class BlockStore {
     explicit BlockStore(std::uint32_t blocks,
                         std::size_t block_bytes = kBlockBytes,
                         SpareBuffers* spare = nullptr);
+    /// The blocks of `object`, which must outlive this, are where they belong in it; at most
+    /// `blocks` others are resident at a time.
+    BlockStore(MutableBytes object, std::uint32_t blocks);
 
     /// The block's buffer. If it was not resident it becomes so, with arbitrary bytes for the
     /// caller to fill. No packet is opened there any more.
@@ -65,7 +69,9 @@ class BlockStore {
   private:
     struct Slot {
         std::byte* buffer = nullptr;
+        std::size_t bytes = 0;  ///< The buffer's.
         bool is_spare = false;
+        bool is_of_object = false;
         std::uint32_t extent = 0;
         bool is_shared = false;  ///< A caller was given the buffer.
         /// Chunks that are taken, in steps of the smallest chunk, so that no two chunks begin
@@ -76,9 +82,11 @@ class BlockStore {
     [[nodiscard]] Slot* find(BlockIndex block);
     [[nodiscard]] Slot& slot(BlockIndex block);
 
+    [[nodiscard]] Slot new_slot(BlockIndex block);
     [[nodiscard]] Slot empty_slot();
 
     std::uint32_t blocks_max_;
+    MutableBytes object_;
     std::size_t block_bytes_;
     SpareBuffers* spare_;
     bool sparing_ended_ = false;

@@ -1,4 +1,4 @@
-#include "stager/mpi/common_network.h"
+#include "stager/mpi/addresses/common_network.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "stager/worker/called/host_addresses.h"
+#include "stager/mpi/addresses/host_addresses.h"
 
 #include "transport/base/address.h"
 #include "transport/os/unique_fd.h"

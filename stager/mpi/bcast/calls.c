@@ -1,0 +1,248 @@
+// The calls of MPI that the library takes the place of, by the profiling interface.
+//
+// MPI_Bcast of a long message goes by the group of its communicator, if it has one; whatever
+// else there is goes to the MPI as it came. The group is made by the first such call, which all
+// ranks make, and ends with the communicator.
+#include "stager/mpi/bcast/choice.h"
+#include "stager/mpi/bcast/comm_group.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+// Of this process, set before a second thread can call.
+static struct stagecast_settings settings;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static int keyval = MPI_KEYVAL_INVALID;  // Of the attribute that leads to the comm_group.
+
+static struct {
+    atomic_ullong carried;  // Calls of comm_group_broadcast.
+    atomic_ullong bytes;    // Of these.
+    atomic_ullong failed;   // That the group began and the MPI ended.
+    atomic_ullong by_mpi;   // Others of at least the least length.
+} counters;
+
+static int on_delete(MPI_Comm comm, int key, void* value, void* extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    comm_group_free(value);
+    return MPI_SUCCESS;
+}
+
+static void prepare(void) {
+    settings = stagecast_settings_of_environment();
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL) !=
+        MPI_SUCCESS) {
+        keyval = MPI_KEYVAL_INVALID;
+    }
+}
+
+// The environment of the first rank is that of all.
+static int agree_on_settings(void) {
+    (void)pthread_once(&prepared, prepare);
+    return PMPI_Bcast(
+        &settings, (int)(sizeof settings / sizeof(int64_t)), MPI_INT64_T, 0, MPI_COMM_WORLD);
+}
+
+EXPORTED int MPI_Init(int* argc, char*** argv) {
+    const int error = PMPI_Init(argc, argv);
+    return error == MPI_SUCCESS ? agree_on_settings() : error;
+}
+
+EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    const int error = PMPI_Init_thread(argc, argv, required, provided);
+    return error == MPI_SUCCESS ? agree_on_settings() : error;
+}
+
+// ---- communicators
+
+static struct comm_group* known_group(MPI_Comm comm) {
+    struct comm_group* group = NULL;
+    int is_there = 0;
+    return keyval != MPI_KEYVAL_INVALID && comm != MPI_COMM_NULL &&
+                   PMPI_Comm_get_attr(comm, keyval, &group, &is_there) == MPI_SUCCESS &&
+                   is_there
+               ? group
+               : NULL;
+}
+
+// The group of `comm`, made if there is none; NULL for an intercommunicator, and for an error.
+static int group_of(MPI_Comm comm, struct comm_group** group) {
+    int is_inter = 0;
+    *group = known_group(comm);
+    if (*group != NULL || keyval == MPI_KEYVAL_INVALID) {
+        return MPI_SUCCESS;
+    }
+    int error = PMPI_Comm_test_inter(comm, &is_inter);
+    if (error != MPI_SUCCESS || is_inter) {
+        return error;
+    }
+    error = comm_group_make(comm, &settings, group);
+    if (error == MPI_SUCCESS) {
+        error = PMPI_Comm_set_attr(comm, keyval, *group);
+    }
+    return error;
+}
+
+static void release(MPI_Comm comm) {
+    struct comm_group* const group = known_group(comm);
+    if (group != NULL) {
+        comm_group_release(group);
+    }
+}
+
+EXPORTED int MPI_Comm_free(MPI_Comm* comm) {
+    if (comm != NULL) {
+        release(*comm);
+    }
+    return PMPI_Comm_free(comm);
+}
+
+EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
+    if (comm != NULL) {
+        release(*comm);
+    }
+    return PMPI_Comm_disconnect(comm);
+}
+
+// ---- MPI_Bcast
+
+// The bytes of a message that may go by a group; otherwise 0. The same on all ranks: the type
+// signature is, whatever count and datatype are.
+static size_t long_message(int count, MPI_Datatype datatype, MPI_Comm comm) {
+    MPI_Count size = 0;
+    if (count <= 0 || datatype == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL ||
+        PMPI_Type_size_x(datatype, &size) != MPI_SUCCESS || size <= 0 ||
+        size > INT_MAX / (MPI_Count)count) {
+        return 0;
+    }
+    const MPI_Count bytes = size * (MPI_Count)count;
+    return bytes >= settings.least_bytes ? (size_t)bytes : 0;
+}
+
+static int by_mpi(const struct comm_message* message, int root, MPI_Comm comm) {
+    atomic_fetch_add(&counters.by_mpi, 1);
+    return PMPI_Bcast(message->buffer, message->count, message->datatype, root, comm);
+}
+
+static int by_group(struct comm_group* group,
+                    const struct comm_message* message,
+                    int root,
+                    MPI_Comm comm) {
+    int was_carried = 0;
+    const int error = comm_group_broadcast(group, comm, message, root, &was_carried);
+    atomic_fetch_add(was_carried ? &counters.carried : &counters.failed, 1);
+    atomic_fetch_add(&counters.bytes, was_carried ? message->bytes : 0);
+    return error;
+}
+
+static int decide(struct stagecast_trial* trial,
+                  const struct comm_group* group,
+                  const struct comm_message* message,
+                  MPI_Comm comm) {
+    enum { NEVER = 1000000 };
+    double longest[STAGECAST_WAYS];
+    int rank = 0;
+    if (group->failures > 0) {
+        trial->seconds[STAGECAST_BY_GROUP] = NEVER;
+    }
+    const int error =
+        PMPI_Allreduce(trial->seconds, longest, STAGECAST_WAYS, MPI_DOUBLE, MPI_MAX, comm);
+    stagecast_decide(trial, longest);
+    if (settings.is_verbose && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0) {
+        fprintf(stderr,
+                "stagecast: %d ranks on %d nodes, about %zu bytes: by %s (group %.6f s, MPI "
+                "%.6f s)\n",
+                group->size,
+                group->node_count,
+                message->bytes,
+                trial->way == STAGECAST_BY_GROUP ? "the group" : "MPI",
+                longest[STAGECAST_BY_GROUP],
+                longest[STAGECAST_BY_MPI]);
+    }
+    return error;
+}
+
+// One way or the other, measured from the moment at which all ranks are there.
+static int try_out(struct comm_group* group,
+                   struct stagecast_trial* trial,
+                   const struct comm_message* message,
+                   int root,
+                   MPI_Comm comm) {
+    int error = PMPI_Barrier(comm);
+    const double begun = PMPI_Wtime();
+    if (error == MPI_SUCCESS) {
+        error = stagecast_next_way(trial) == STAGECAST_BY_GROUP
+                    ? by_group(group, message, root, comm)
+                    : by_mpi(message, root, comm);
+    }
+    return error == MPI_SUCCESS && stagecast_tell(trial, PMPI_Wtime() - begun)
+               ? decide(trial, group, message, comm)
+               : error;
+}
+
+EXPORTED int MPI_Bcast(
+    void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    struct comm_group* group = NULL;
+    (void)pthread_once(&prepared, prepare);
+    const struct comm_message message = {
+        buffer,
+        count,
+        datatype,
+        settings.mode == STAGECAST_BCAST_OFF ? 0 : long_message(count, datatype, comm)};
+    const int error = message.bytes > 0 ? group_of(comm, &group) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group == NULL) {
+        return PMPI_Bcast(buffer, count, datatype, root, comm);
+    }
+    if (!group->is_used || root < 0 || root >= group->size) {
+        return by_mpi(&message, root, comm);
+    }
+    struct stagecast_trial* const trial =
+        &group->trials[stagecast_class_of(message.bytes, (uint64_t)settings.least_bytes)];
+    if (settings.mode == STAGECAST_BCAST_FORCE) {
+        return by_group(group, &message, root, comm);
+    }
+    if (!trial->is_decided) {
+        return try_out(group, trial, &message, root, comm);
+    }
+    return trial->way == STAGECAST_BY_GROUP ? by_group(group, &message, root, comm)
+                                            : by_mpi(&message, root, comm);
+}
+
+// ---- the end
+
+static void print_summary(void) {
+    static const char* const modes[] = {"off", "auto", "force"};
+    int rank = 0;
+    if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0) {
+        fprintf(stderr,
+                "stagecast: MPI_Bcast of %lld bytes or more (STAGECAST_BCAST=%s), as rank 0 "
+                "made them: %llu by groups (%llu bytes), %llu by MPI, %llu begun by a group "
+                "and repeated by MPI\n",
+                (long long)settings.least_bytes,
+                modes[settings.mode],
+                atomic_load(&counters.carried),
+                atomic_load(&counters.bytes),
+                atomic_load(&counters.by_mpi),
+                atomic_load(&counters.failed));
+    }
+}
+
+EXPORTED int MPI_Finalize(void) {
+    if (settings.is_verbose) {
+        print_summary();
+    }
+    if (known_group(MPI_COMM_WORLD) != NULL) {
+        release(MPI_COMM_WORLD);
+        (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    }
+    return PMPI_Finalize();
+}

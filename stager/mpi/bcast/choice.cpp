@@ -1,0 +1,77 @@
+#include "stager/mpi/bcast/choice.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace stage {
+namespace {
+
+/// Below it a session's round trips take longer than what is saved.
+constexpr std::int64_t kLeastBytes = 256 << 10;
+/// Whatever is asked for.
+constexpr std::int64_t kLeastBytesEver = 64 << 10;
+constexpr int kTrialCalls = 5;
+
+std::string_view variable(const char* name) {
+    const char* text = ::secure_getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return text == nullptr ? std::string_view{} : text;
+}
+
+std::int64_t mode_named(std::string_view word) {
+    return word == "off"     ? STAGECAST_BCAST_OFF
+           : word == "force" ? STAGECAST_BCAST_FORCE
+                             : STAGECAST_BCAST_AUTO;
+}
+
+}  // namespace
+}  // namespace stage
+
+extern "C" {
+
+stagecast_settings stagecast_settings_of_environment() {
+    stagecast_settings settings{};
+    settings.mode = stage::mode_named(stage::variable("STAGECAST_BCAST"));
+    const std::string_view verbose = stage::variable("STAGECAST_BCAST_VERBOSE");
+    settings.is_verbose = !verbose.empty() && verbose != "0" ? 1 : 0;
+    settings.least_bytes = stage::kLeastBytes;
+    const std::string_view least = stage::variable("STAGECAST_BCAST_MIN");
+    static_cast<void>(
+        std::from_chars(least.data(), least.data() + least.size(), settings.least_bytes));
+    settings.least_bytes = std::max(settings.least_bytes, stage::kLeastBytesEver);
+    return settings;
+}
+
+int stagecast_class_of(uint64_t bytes, uint64_t least_bytes) {
+    int number = 0;
+    while (number + 1 < STAGECAST_CLASSES && bytes / 4 >= least_bytes) {
+        bytes /= 4;
+        ++number;
+    }
+    return number;
+}
+
+int stagecast_next_way(const stagecast_trial* trial) {
+    if (trial->is_decided != 0) {
+        return trial->way;
+    }
+    return trial->calls % 2 == 0 ? STAGECAST_BY_GROUP : STAGECAST_BY_MPI;
+}
+
+int stagecast_tell(stagecast_trial* trial, double seconds) {
+    const int way = stagecast_next_way(trial);
+    double& shortest = trial->seconds[way];
+    if (trial->calls > 0) {
+        shortest = shortest > 0 ? std::min(shortest, seconds) : seconds;
+    }
+    return ++trial->calls >= stage::kTrialCalls ? 1 : 0;
+}
+
+void stagecast_decide(stagecast_trial* trial, const double* seconds) {
+    std::copy_n(seconds, STAGECAST_WAYS, trial->seconds);
+    trial->way = seconds[STAGECAST_BY_GROUP] < seconds[STAGECAST_BY_MPI] ? STAGECAST_BY_GROUP
+                                                                         : STAGECAST_BY_MPI;
+    trial->is_decided = 1;
+}
+}

@@ -1,0 +1,46 @@
+// What the library keeps of a communicator: which rank is on which node, and the group.
+#pragma once
+
+#include "stager/mpi/bcast/choice.h"
+#include "stager/mpi/bcast/member.h"
+
+#include <mpi.h>
+
+struct comm_group {
+    int is_used;  // The ranks are on enough nodes, and all of these can take part.
+    int size;
+    int node_count;
+    int own_node;              // Nodes are numbered by their lowest ranks.
+    int* node_of;              // By rank.
+    int* place_of;             // By rank: its rank among those of its node.
+    MPI_Comm node;             // The ranks of this node.
+    MPI_Comm leaders;          // The first rank of each node; MPI_COMM_NULL on others.
+    stagecast_member* member;  // On leaders.
+    int failures;              // On leaders: of the group, in a row.
+    struct stagecast_trial trials[STAGECAST_CLASSES];
+};
+
+// All ranks of `comm` at once. Returns an error of MPI. A communicator that cannot have a group
+// gets one that is not used.
+int comm_group_make(MPI_Comm comm,
+                    const struct stagecast_settings* settings,
+                    struct comm_group** made);
+// All ranks of the communicator at once: frees what it has of MPI.
+void comm_group_release(struct comm_group* group);
+// The rest, without communication.
+void comm_group_free(struct comm_group* group);
+
+struct comm_message {
+    void* buffer;
+    int count;
+    MPI_Datatype datatype;
+    size_t bytes;
+};
+
+// All ranks at once. Returns an error of MPI, and whether the group carried the message or had
+// to leave it to MPI.
+int comm_group_broadcast(struct comm_group* group,
+                         MPI_Comm comm,
+                         const struct comm_message* message,
+                         int root,
+                         int* was_carried);

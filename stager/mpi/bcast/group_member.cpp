@@ -1,0 +1,227 @@
+#include "stager/mpi/bcast/group_member.h"
+
+#include "stager/config/engine_ports.h"
+#include "stager/mpi/addresses/common_network.h"
+#include "stager/mpi/addresses/host_addresses.h"
+#include "transport/base/fields.h"
+#include "transport/base/random_value.h"
+#include "transport/os/installation.h"
+#include "transport/udp/rails.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kMaxWords = 128;
+constexpr std::size_t kMaxReleaseBytes = 64;
+constexpr std::uint32_t kSocketBuffer = 12U << 20U;
+constexpr Duration kReadyTimeout = std::chrono::seconds{5};
+constexpr Duration kStallTimeout = std::chrono::seconds{10};
+/// Those of the engine without daemons (MulticastGroups=, engine_ports.h).
+constexpr std::array<std::uint8_t, 3> kGroups{239, 192, 68};
+constexpr std::uint32_t kGroupCount = 16;
+
+void put_ip(ByteWriter& out, const IpAddress& ip) {
+    out.blob(ip.bytes());
+}
+
+IpAddress take_ip(ByteReader& in) {
+    const auto ip = ip_from_bytes(in.blob(16));
+    if (!ip) {
+        in.fail();
+    }
+    return ip.value_or(IpAddress{});
+}
+
+void fields(auto& on, Like<MemberCard> auto& card) {
+    on.text(card.release, kMaxReleaseBytes)
+        .number(card.rail_mtu)
+        .with(card.place.ip, put_ip, take_ip)
+        .number(card.port)
+        .raw(card.incarnation)
+        .raw(card.key)
+        .raw(card.session)
+        .number(card.draw)
+        .cut(card.why, kMaxWords);
+}
+
+std::optional<MemberCard> card_in(Bytes record) {
+    ByteReader in{record};
+    FieldReader on{in};
+    MemberCard card;
+    fields(on, card);
+    return in.finished() ? std::optional{std::move(card)} : std::nullopt;
+}
+
+/// The first interface of STAGECAST_INTERFACE that this host has.
+std::vector<CallAddress> named_address(std::string_view names) {
+    const std::vector<udp::InterfaceHere> here = udp::interfaces_here(AF_INET);
+    while (!names.empty()) {
+        const std::size_t end = std::min(names.find(','), names.size());
+        const std::string_view entry = names.substr(0, end);
+        const std::string name =
+            udp::interface_called(std::string{entry.substr(0, entry.find('+'))});
+        const auto found = std::ranges::find(here, name, &udp::InterfaceHere::name);
+        if (found != here.end()) {
+            return {CallAddress{.ip = found->address.ip, .prefix_bits = 0}};
+        }
+        names.remove_prefix(std::min(end + 1, names.size()));
+    }
+    return {};
+}
+
+Address group_address(std::uint32_t draw) {
+    constexpr std::uint32_t kPorts = 1U + kEnginePortLast - kEnginePortFirst;
+    Address group;
+    for (std::size_t i = 0; i < kGroups.size(); ++i) {
+        group.ip.octets[i] = std::byte{kGroups[i]};
+    }
+    group.ip.octets[kGroups.size()] = static_cast<std::byte>(draw % kGroupCount);
+    group.port = static_cast<std::uint16_t>(kEnginePortFirst + (draw / kGroupCount) % kPorts);
+    return group;
+}
+
+}  // namespace
+
+std::vector<std::byte> GroupMember::addresses() const {
+    const char* named =
+        ::secure_getenv("STAGECAST_INTERFACE");  // NOLINT(concurrency-mt-unsafe)
+    CallReady here;
+    here.addresses =
+        named != nullptr && *named != '\0' ? named_address(named) : host_addresses();
+    std::erase_if(here.addresses,
+                  [](const CallAddress& one) { return one.ip.family != IpFamily::v4; });
+    return encode_call(here);
+}
+
+std::vector<std::byte> GroupMember::meet(const std::vector<Bytes>& records, Rank own) {
+    config_.own = own;
+    config_.members.resize(records.size());
+    Result<MemberCard> card = open(records);
+    if (!card) {
+        error_ = card.error().sentence();
+        card = MemberCard{};
+        card->why = error_;
+    }
+    ByteWriter out;
+    FieldWriter on{out};
+    const MemberCard& written = *card;
+    fields(on, written);
+    return out.take();
+}
+
+Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
+    std::vector<std::vector<CallAddress>> hosts;
+    for (const Bytes record : records) {
+        Result<CallMessage> message = decode_call(record);
+        const auto* ready = message ? std::get_if<CallReady>(&*message) : nullptr;
+        hosts.push_back(ready == nullptr ? std::vector<CallAddress>{} : ready->addresses);
+    }
+    const auto places = common_network(hosts);
+    if (!places) {
+        return Error{Blame::user, "the nodes have no network in common"}.remedy(
+            "name an interface of it in STAGECAST_INTERFACE");
+    }
+    const Address own{.ip = (*places)[config_.own.index()], .port = 0};
+    Result<std::string> interface = udp::interface_of(own);
+    if (!interface) {
+        return std::move(interface).error();
+    }
+    interface_ = *std::move(interface);
+    const Result<std::uint32_t> mtu = udp::interface_mtu(interface_);
+    Result<UniqueFd> peer = udp::open_peer_socket(
+        own, {0, 0}, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
+    if (!mtu || !peer) {
+        return mtu ? std::move(peer).error() : mtu.error();
+    }
+    const Result<Address> bound = udp::bound_address(peer->get());
+    if (!bound) {
+        return bound.error();
+    }
+    peer_ = *std::move(peer);
+    return MemberCard{.release = std::string{version()}.substr(0, kMaxReleaseBytes),
+                      .rail_mtu = *mtu,
+                      .place = {.ip = bound->ip, .prefix_bits = 0},
+                      .port = bound->port,
+                      .incarnation = random_value<seal::Incarnation>(),
+                      .key = random_value<seal::GroupKey>(),
+                      .session = random_value<seal::SessionId>(),
+                      .draw = random_value<std::uint32_t>(),
+                      .why = {}};
+}
+
+Status GroupMember::join(const std::vector<Bytes>& records) {
+    std::uint32_t mtu = UINT32_MAX;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::optional<MemberCard> card = card_in(records[i]);
+        if (!card || !card->why.empty()) {
+            return Error{Blame::node, card ? card->why : "a record that makes no sense"};
+        }
+        if (card->release != std::string{version()}.substr(0, kMaxReleaseBytes)) {
+            return Error{Blame::user, "the nodes have different releases of the library"};
+        }
+        config_.members[i] = {.peer = {.ip = card->place.ip, .port = card->port},
+                              .incarnation = card->incarnation};
+        mtu = std::min(mtu, card->rail_mtu);
+        if (i == 0) {
+            config_.group_key = card->key;
+            config_.session = card->session;
+            config_.group = group_address(card->draw);
+        }
+    }
+    config_.mtu = mtu;
+    // Forged packets could put bytes into a program's memory; reading is no easier than of
+    // what MPI sends.
+    config_.protection = seal::Protection::auth;
+    config_.unreached_policy = core::UnreachedPolicy::fail;
+    config_.ready_timeout = kReadyTimeout;
+    config_.stall_timeout = kStallTimeout;
+    config_.linger = kStallTimeout;
+    return open_driver();
+}
+
+Status GroupMember::open_driver() {
+    Result<UniqueFd> group = udp::open_group_socket(
+        config_.group, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
+    if (!group) {
+        return std::move(group).error();
+    }
+    config_.group_buffer_bytes = udp::receive_buffer_bytes(group->get());
+    udp::UdpEndpoints endpoints{.flows = {},
+                                .peer = std::move(peer_),
+                                .group_address = config_.group,
+                                .members = {},
+                                .interfaces = {interface_}};
+    endpoints.flows.push_back(*std::move(group));
+    for (const BroadcastMember& member : config_.members) {
+        endpoints.members.push_back(member.peer);
+    }
+    driver_.emplace(std::move(endpoints));
+    return {};
+}
+
+/// Each session has its own keys and its own mark in the headers, so that what is left in the
+/// sockets of an earlier one is dropped.
+core::Outcome GroupMember::broadcast(Rank source, MutableBytes bytes, MemoryWatcher& watcher) {
+    BroadcastConfig config = config_;
+    ++sessions_;
+    for (std::size_t i = 0; i < sizeof sessions_; ++i) {
+        config.session[i] ^= static_cast<std::byte>(sessions_ >> (8 * i));
+    }
+    config.source = source;
+    config.rate_remembered_bits_per_s = rate_;
+    config.seed = random_value<std::uint64_t>();
+    const core::Outcome outcome = broadcast_memory(config, *driver_, bytes, watcher);
+    if (outcome.rate_found_bytes_per_s > 0) {
+        rate_ = outcome.rate_found_bytes_per_s * 8;
+    }
+    error_ = outcome.why ? outcome.why->sentence() : "";
+    return outcome;
+}
+
+}  // namespace stage

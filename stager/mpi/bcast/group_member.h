@@ -1,0 +1,63 @@
+// The C++ side of member.h.
+#pragma once
+
+#include "stager/mpi/messages/call_message.h"
+#include "transport/run/broadcast.h"
+#include "transport/run/memory/memory_broadcast.h"
+#include "transport/udp/udp_driver.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// The second record of a member. The key goes by MPI to ranks that have the data anyway.
+struct MemberCard {
+    std::string release;  ///< Of the library.
+    std::uint32_t rail_mtu = 0;
+    CallAddress place;  ///< The IP address of its socket,
+    std::uint16_t port = 0;
+    seal::Incarnation incarnation{};
+    seal::GroupKey key{};  ///< Member 0's counts, as do the next two.
+    seal::SessionId session{};
+    std::uint32_t draw = 0;
+    std::string why;  ///< Not empty: it has none of the above.
+};
+
+class GroupMember {
+  public:
+    /// The first record: where this host may be reached, or the address alone of the interface
+    /// that STAGECAST_INTERFACE names.
+    [[nodiscard]] std::vector<std::byte> addresses() const;
+    /// Opens the own socket in a network that all have. Returns the second record: a card, or
+    /// why there is none.
+    [[nodiscard]] std::vector<std::byte> meet(const std::vector<Bytes>& records, Rank own);
+    /// Fails if any member has no card, or of another release.
+    [[nodiscard]] Status join(const std::vector<Bytes>& records);
+    /// Requires that join() succeeded.
+    [[nodiscard]] core::Outcome broadcast(Rank source,
+                                          MutableBytes bytes,
+                                          MemoryWatcher& watcher);
+
+    /// Bits per second, with which the next broadcast from here begins; 0: not known.
+    [[nodiscard]] std::uint64_t rate() const { return rate_; }
+    void set_rate(std::uint64_t rate) { rate_ = rate; }
+    void set_error(std::string why) { error_ = std::move(why); }
+    [[nodiscard]] const std::string& error() const { return error_; }
+
+  private:
+    [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records);
+    [[nodiscard]] Status open_driver();
+
+    BroadcastConfig config_;
+    UniqueFd peer_;
+    std::string interface_;
+    std::optional<udp::UdpDriver> driver_;
+    std::uint32_t sessions_ = 0;  ///< Begun; the same on all members.
+    std::uint64_t rate_ = 0;
+    std::string error_;
+};
+
+}  // namespace stage

@@ -1,0 +1,55 @@
+// One node's membership of the multicast group of a communicator.
+//
+// Between the steps of its making the caller exchanges records of all members by collectives
+// of MPI. Each step is taken whatever failed before, so that no member waits for one that has
+// given up; whether this one is usable is the result of the last step. One thread at a time.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STAGECAST_RECORD_BYTES 512
+
+typedef struct stagecast_member stagecast_member;
+
+enum { STAGECAST_MOVES, STAGECAST_HOLDS, STAGECAST_FAILS };
+
+// Called often while the calling thread broadcasts, with one of the three. Not 0: it is known
+// that the members need nothing of each other any more, so that this one may leave.
+typedef int (*stagecast_may_leave)(void* context, int state);
+
+// Writes a record: where this host may be reached. NULL: memory is exhausted. To be closed.
+stagecast_member* stagecast_member_open(unsigned char* record);
+// The records of all `count` members, this one's at `own`; opens the own socket and writes the
+// second record. Member 0 draws keys and group.
+void stagecast_member_meet(stagecast_member* member,
+                           const unsigned char* records,
+                           int count,
+                           int own,
+                           unsigned char* record);
+// The second records of all. Returns 1 if this member is usable, otherwise 0.
+int stagecast_member_join(stagecast_member* member, const unsigned char* records);
+
+// All members at once: the bytes of member `source` are in those of all. Returns
+// STAGECAST_HOLDS or STAGECAST_FAILS, or STAGECAST_MOVES if it left before either.
+int stagecast_member_broadcast(stagecast_member* member,
+                               int source,
+                               void* bytes,
+                               size_t count,
+                               stagecast_may_leave may_leave,
+                               void* context);
+// The rate that the last broadcast from here found, bits per second; 0: there was none. The
+// next one begins with it, or with what another member found.
+uint64_t stagecast_member_rate(const stagecast_member* member);
+void stagecast_member_set_rate(stagecast_member* member, uint64_t rate);
+// Why the last step or broadcast failed; "" if it did not. Valid until the next one.
+const char* stagecast_member_error(const stagecast_member* member);
+void stagecast_member_close(stagecast_member* member);
+
+#ifdef __cplusplus
+}
+#endif

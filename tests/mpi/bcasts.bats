@@ -1,0 +1,77 @@
+# Tests libstagecast-bcast with every MPI that is installed: three hosts with two ranks each.
+
+bats_require_minimum_version 1.5.0
+load mpi
+
+setup_file() { mpi_up; }
+teardown_file() { cluster_down; }
+setup() { [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"; mpi_begins; }
+teardown() { [ ${#MPIS[@]} = 0 ] || mpi_ends; }
+
+summary() { grep 'stagecast: MPI_Bcast of' "$WORK/out"; }
+
+random_sequence() {
+  bcasts "$1" force random "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-60}"
+  [[ $(summary) == *', 0 begun by a group and repeated by MPI'* ]]
+  [[ $(summary) != *': 0 by groups'* ]]
+}
+
+@test "random collectives, communicators, roots, layouts and lengths: every rank gets what was sent" {
+  each_mpi random_sequence
+}
+
+threads() { bcasts "$1" force threads 8; }
+
+@test "three threads broadcast at once" {
+  each_mpi threads
+}
+
+early() { bcasts "$1" force early 3; }
+
+@test "messages that end only by MPI's progress in a sender that is in MPI_Bcast already" {
+  each_mpi early
+}
+
+modes() {
+  bcasts "$1" off large 400000 2
+  [[ $(summary) == *'STAGECAST_BCAST=off'*': 0 by groups (0 bytes), 0 by MPI'* ]]
+  bcasts "$1" auto large 400000 7
+  grep -E 'stagecast: 6 ranks on 3 nodes, about 400000 bytes: by (the group|MPI) ' "$WORK/out"
+  [[ $(summary) =~ 'as rank 0 made them: '[3-5]' by groups' ]]
+}
+
+@test "off leaves all to MPI, and auto keeps the way that was faster" {
+  each_mpi modes
+}
+
+# (Two failures in a row, and then the group is not tried.)
+deaf() {
+  local rule=(-t raw -p udp -d 239.192.68.0/24 -j DROP)
+  lab on n2 iptables -w -A PREROUTING "${rule[@]}" < /dev/null
+  bcasts "$1" force large 400000 3
+  lab on n2 iptables -w -D PREROUTING "${rule[@]}" < /dev/null
+  [[ $(summary) == *': 0 by groups (0 bytes), 0 by MPI, 3 begun by a group and repeated by MPI'* ]]
+}
+
+@test "a node that multicast does not reach: MPI carries what the group could not" {
+  each_mpi deaf
+}
+
+begun() { grep -q begun "$WORK/out"; }
+
+killed_rank() {
+  local rc=0 running
+  rm -f "$WORK/out"
+  bcasts "$1" force large 60000000 200 3>&- > "$WORK/said" &
+  running=$!
+  wait_for 30 begun
+  lab on n1 pkill -KILL -u alice -o "bcasts-$1" < /dev/null
+  wait "$running" || rc=$?
+  [ $rc != 0 ]
+  grep 'only 0 ranks are right' "$WORK/said"
+  run ! grep 'and 124' "$WORK/said"
+}
+
+@test "a killed rank: mpirun ends the program in the middle of a broadcast" {
+  each_mpi killed_rank
+}

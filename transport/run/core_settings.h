@@ -1,0 +1,18 @@
+// Derives from the configuration of a broadcast what core and seal are told of it.
+#pragma once
+
+#include "transport/run/broadcast.h"
+
+namespace stage {
+
+/// Of 1 MiB each: what a member holds of blocks under way, deferred or serving repairs. With
+/// full sockets (30 MiB as granted for 12 asked) it stays below 64; and the first pass, which
+/// goes 18 blocks ahead of the median member, rather fits into a slower one's socket.
+inline constexpr std::uint32_t kResidentBlocks = 24;
+
+[[nodiscard]] seal::SessionKeys keys_of(const BroadcastConfig& config);
+/// `tag_bytes`: of each packet's tag.
+[[nodiscard]] core::CoreConfig core_config(const BroadcastConfig& config,
+                                           std::size_t tag_bytes);
+
+}  // namespace stage
