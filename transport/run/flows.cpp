@@ -11,7 +11,7 @@
 namespace stage {
 namespace {
 
-/// A flow that was silent for this time is not waited for: its rail may be dead.
+/// A flow that was silent for this time is not waited for: its rail may have failed.
 constexpr Duration kSilent = std::chrono::milliseconds{100};
 /// Lateness is measured with this error.
 constexpr Duration kSampleEvery = std::chrono::milliseconds{1};

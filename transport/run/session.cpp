@@ -345,7 +345,7 @@ void Session::send(Instant now) {
     }
 }
 
-/// Reports a dead network to the core, once; then nothing can be sent any more.
+/// Reports a failed network to the core, once; then nothing can be sent any more.
 void Session::give_up(Instant now, const Error& why) {
     if (!given_up_) {
         given_up_ = true;

@@ -27,7 +27,7 @@ constexpr std::array kOptions{
 };
 
 Error misuse(const std::string& what) {
-    return Error{Blame::user, what}.remedy("stagecast --help tells more");
+    return Error{Blame::user, what}.remedy("stagecast --help has more");
 }
 
 /// Reads one name or list per line; blanks and # comments are allowed.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kPulseEvery = std::chrono::seconds{1};
 
-ExaminedMessage told_of(const Result<WorkerLook>& look) {
+ExaminedMessage answer_of(const Result<WorkerLook>& look) {
     return look
                ? ExaminedMessage{.sentence = {}, .bytes = look->bytes, .digest = look->digest}
                : ExaminedMessage{.sentence = look.error().sentence(), .bytes = 0, .digest = {}};
@@ -127,7 +127,7 @@ void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& 
                                          services_.loop.now());
         }
         preflight->pulse.reset();
-        preflight->link->send(encode(TreeMessage{told_of(look)}));
+        preflight->link->send(encode(TreeMessage{answer_of(look)}));
         preflight->link->finish();
         // Not within its own callback.
         services_.loop.defer(

@@ -94,7 +94,7 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     });
 }
 
-/// A batch step does not know which life of a requeued job it is (Slurm 22.05.8, measured), and
+/// A batch step does not know which run of a requeued job it is (Slurm 22.05.8, measured), and
 /// the other nodes' prologs do.
 void Registry::find_life(const StageRequest& request, Answer answer) {
     const auto asker = askers_.emplace(askers_.end(), services_);
@@ -158,7 +158,7 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
     const bool is_live = found != stages_.end();
     if (asked.restart == kLatestLife && endings_.is_in_the_way(key.job_id, key.step_id) &&
         !(is_live && found->second->is_open())) {
-        answer(Verdict{});  // That life has ended here, and its files are about to go.
+        answer(Verdict{});  // That run has ended here, and its files are about to go.
         return;
     }
     // A stage that other daemons have set up again here may have ended long ago.

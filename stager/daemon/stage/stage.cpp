@@ -721,7 +721,7 @@ void Stage::tell_slurm() {
         unbegun_.await(std::max(services_.loop.now(), *times_.announced + longest),
                        verdict.sentence);
     }
-    notice_.tell(key_, verdict.sentence, requeues, [this] {
+    notice_.report(key_, verdict.sentence, requeues, [this] {
         result_.answer();
         tell_change();
     });

@@ -38,7 +38,7 @@ void draw_events(Plan& plan) {
     }
 }
 
-/// A member that is cut off for so long may be named, and where that is the source,
+/// A member that is cut off for that long may be named, and where that is the source,
 /// any member.
 void draw_long_partition(Plan& plan) {
     Prng prng{plan.seed ^ 0x6c6f6e67U};

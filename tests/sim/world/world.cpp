@@ -248,9 +248,10 @@ void World::check_agreed() {
     const Host* knows_most = nullptr;
     for (const auto& host : hosts_) {
         const core::Outcome& outcome = host->outcome();
-        const bool was_told = outcome.phase == core::Phase::released && !outcome.is_end_unheard;
-        if (was_told && (knows_most == nullptr ||
-                         outcome.dropped.size() > knows_most->outcome().dropped.size())) {
+        const bool has_heard =
+            outcome.phase == core::Phase::released && !outcome.is_end_unheard;
+        if (has_heard && (knows_most == nullptr ||
+                          outcome.dropped.size() > knows_most->outcome().dropped.size())) {
             knows_most = host.get();
         }
     }

@@ -28,7 +28,7 @@ struct PacerLimits {
     /// Tokens older than this are discarded: sending them at once would be a blast.
     Duration credit_age_max = std::chrono::milliseconds{8};
     /// The largest burst factor: by how much both bounds may grow if the receivers take it.
-    std::uint32_t stretch_max = 16;
+    std::uint32_t burst_factor_max = 16;
 };
 
 struct RateLimits {

@@ -46,7 +46,7 @@ PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
       remembered_{config.rate_remembered_bytes_per_s},
       log_{kSendsRemembered, packet_bytes_},
       board_{config, limits},
-      bursts_{limits.rate, limits.pacer.stretch_max},
+      bursts_{limits.rate, limits.pacer.burst_factor_max},
       search_{limits.rate, packet_bytes_, most_of(config, limits.rate)},
       pace_{is_configured_ ? config.rate_bytes_per_s : kAtOnce} {
 }

@@ -24,7 +24,7 @@ class ReceiverRepairs {
     void on_first_pass(Instant now, Position place);
     /// The source has sent everything before `place`.
     void on_sent(Instant now, Position place) { frontier_.on_sent(now, place); }
-    /// The first pass of an object of so many blocks is over.
+    /// The first pass of an object of `blocks` is over.
     void on_end(Instant now, std::uint32_t blocks);
     /// The open block got this chunk.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);

@@ -309,8 +309,8 @@ void RelayReceiver::Parts::work(Instant now) {
     }
 }
 
-/// With the age of the last sign from the source: members that are cut off from it find that
-/// out together, not one after another.
+/// With the age of the last sign from the source: members that the source does not reach
+/// find that out together, not one after another.
 void RelayReceiver::Parts::tell_pulse(Instant now) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - source_at);
     wire::Pulse pulse;

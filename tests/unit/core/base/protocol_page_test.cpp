@@ -63,7 +63,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(pacer, burst_time_max);
     SAYS(pacer, burst_time_min);
     SAYS(pacer, credit_age_max);
-    SAYS(pacer, stretch_max);
+    SAYS(pacer, burst_factor_max);
     SAYS(rate, train_packets);
     SAYS(rate, train_bytes);
     SAYS(rate, train_packets_min);

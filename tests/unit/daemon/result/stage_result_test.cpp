@@ -56,8 +56,8 @@ TEST_CASE("callers wait until the answer is given, and each is answered once") {
     ServicesWorld world;
     StageResult result{*world.services, kKey};
     int answers = 0;
-    const auto count = [&](const Verdict& told) {
-        CHECK(told.state == VerdictState::failed);
+    const auto count = [&](const Verdict& given) {
+        CHECK(given.state == VerdictState::failed);
         ++answers;
     };
     result.await(count);
