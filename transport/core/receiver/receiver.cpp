@@ -33,8 +33,8 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 
 }  // namespace
 
-struct Receiver::Parts {
-    Parts(const CoreConfig& given, Prng& prng, const Limits& limits_);
+struct Receiver::Reception {
+    Reception(const CoreConfig& given, Prng& prng, const Limits& limits_);
 
     // Received packets.
     void on_datagram(Instant now, const Datagram& datagram);
@@ -115,7 +115,7 @@ struct Receiver::Parts {
     std::uint64_t first_pass_placed = 0;  ///< Those of them that had room.
 };
 
-Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits_)
+Receiver::Reception::Reception(const CoreConfig& given, Prng& prng, const Limits& limits_)
     : config{with_default_timeouts(given)},
       limits{limits_},
       control{limits.outbox_max},
@@ -145,7 +145,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
 
 // ---- received packets
 
-void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_datagram(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     standing.on_packet(now, datagram);
@@ -189,7 +189,7 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_source(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_source(Instant now, const Datagram& datagram) {
     source.on_heard(now);
     // (An OFFER may come long before the stream, and a PULSE leaves beside it.)
     const bool is_stream = datagram.header.type != wire::PacketType::offer &&
@@ -202,7 +202,7 @@ void Receiver::Parts::on_source(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_data(Instant now, const Datagram& datagram) {
     const auto& header = datagram.header;
     if (outcome.phase != Phase::moving || config.holds_already) {
         intake.drop(datagram);
@@ -230,7 +230,7 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
 
 /// The very last chunk means the end, as END does; if parities follow, the last of these does.
 /// They may replace missing chunks, so these are not requested before.
-void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_first_pass(Instant now, const Datagram& datagram) {
     const Position place{.block = datagram.header.block.value(),
                          .chunk = datagram.header.chunk.value()};
     if (parities.is_expected()) {
@@ -249,7 +249,7 @@ void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_end(Instant now) {
+void Receiver::Reception::on_end(Instant now) {
     repairs.on_end(now, intake.map().blocks());
     if (standing.on_end(now)) {
         adjust_to_standing(now);
@@ -257,7 +257,7 @@ void Receiver::Parts::on_end(Instant now) {
 }
 
 /// True for an OFFER with smaller packets than this member's, but not smaller than agreed.
-bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
+bool Receiver::Reception::is_careful_offer(const Datagram& datagram) const {
     if (config.chunk_bytes_fallback == 0 || datagram.header.type != wire::PacketType::offer ||
         datagram.header.rank != config.source || !standing.is_for_me(datagram) || is_over() ||
         !intake.is_untouched()) {
@@ -267,7 +267,7 @@ bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
     return offer && offer->chunk_bytes == config.chunk_bytes_fallback;
 }
 
-void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_offer(Instant now, const Datagram& datagram) {
     const auto offer = wire::read_offer(datagram.body);
     if (!offer || datagram.header.rank != config.source || !standing.is_for_me(datagram) ||
         is_over()) {
@@ -294,7 +294,7 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
+void Receiver::Reception::on_first_offer(Instant now, const wire::Offer& offer) {
     if (offer.chunk_bytes != config.chunk_bytes || offer.blocks > kBlocksMax) {
         fail(now,
              {Blame::node,
@@ -321,7 +321,7 @@ void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
     }
 }
 
-void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_describe(Instant now, const Datagram& datagram) {
     if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
         if (body->representatives && datagram.header.rank == config.source) {
             reporter.on_named(now, *body->representatives);
@@ -338,7 +338,7 @@ void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_request(Instant now, const Datagram& datagram) {
     const auto body = wire::read_request(datagram.body);
     if (!body) {
         return;
@@ -350,7 +350,7 @@ void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
     server.on_request(now, datagram.header.rank, *body, control);
 }
 
-void Receiver::Parts::on_lacking(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_lacking(Instant now, const Datagram& datagram) {
     const auto body = wire::read_request(datagram.body);
     if (body && outcome.phase == Phase::moving) {
         const bool is_busy = (datagram.header.flags & wire::kFlagBusy) != 0;
@@ -358,7 +358,7 @@ void Receiver::Parts::on_lacking(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_child_done(Instant now, const Datagram& datagram) {
     const auto body = wire::read_done(datagram.body);
     if (!body) {
         return;
@@ -371,7 +371,7 @@ void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
     control.push_peer(wire::PacketType::done_ack, datagram.header.rank, wire::write(*body));
 }
 
-void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_release(Instant now, const Datagram& datagram) {
     const auto body = wire::read_ending(datagram.body);
     if (!body) {
         return;
@@ -398,7 +398,7 @@ void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
 
 /// Members in the group learn the source's progress by multicast, and a member that left learns
 /// it by unicast.
-void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_pulse(Instant now, const Datagram& datagram) {
     const auto body = wire::read_pulse(datagram.body);
     if (!body || datagram.header.rank != config.source || is_over()) {
         return;
@@ -421,7 +421,7 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
 
 // ---- completed operations
 
-void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
+void Receiver::Reception::on_completion(Instant now, const Completion& completed) {
     if (completed.kind == OperationKind::place) {
         return intake.end_sparing();
     }
@@ -456,7 +456,7 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
     }
 }
 
-void Receiver::Parts::on_held(Instant now) {
+void Receiver::Reception::on_held(Instant now) {
     outcome.phase = Phase::holding;
     outcome.held_at = now;
     if (standing.on_held(now)) {
@@ -473,7 +473,7 @@ void Receiver::Parts::on_held(Instant now) {
     }
 }
 
-void Receiver::Parts::on_loaded(const Completion& completed) {
+void Receiver::Reception::on_loaded(const Completion& completed) {
     intake.on_loaded(completed);
     server.on_loaded(completed.block, completed.verdict == Verdict::good, control);
 }
@@ -481,7 +481,7 @@ void Receiver::Parts::on_loaded(const Completion& completed) {
 // ---- what becomes due
 
 /// Everything that becomes due by itself. Each part knows whether it has something to do.
-void Receiver::Parts::work(Instant now) {
+void Receiver::Reception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
         source.on_heard(now);
         standing.start(now);
@@ -516,7 +516,7 @@ void Receiver::Parts::work(Instant now) {
 }
 
 /// Fails if the source, the answers to it, or the own disk take too long.
-void Receiver::Parts::watch(Instant now) {
+void Receiver::Reception::watch(Instant now) {
     if (is_over()) {
         return;
     }
@@ -531,7 +531,7 @@ void Receiver::Parts::watch(Instant now) {
     watch_disk(now);
 }
 
-void Receiver::Parts::watch_disk(Instant now) {
+void Receiver::Reception::watch_disk(Instant now) {
     const auto patience = disk_patience();
     disk_watch.look(now, patience.has_value());
     if (patience && disk_watch.is_stuck(now, *patience)) {
@@ -540,7 +540,7 @@ void Receiver::Parts::watch_disk(Instant now) {
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> Receiver::Parts::disk_patience() const {
+std::optional<Duration> Receiver::Reception::disk_patience() const {
     if (outcome.phase != Phase::moving || !intake.has_begun()) {
         return std::nullopt;
     }
@@ -553,7 +553,7 @@ std::optional<Duration> Receiver::Parts::disk_patience() const {
     return is_at_disk ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
-void Receiver::Parts::work_on_blocks(Instant now) {
+void Receiver::Reception::work_on_blocks(Instant now) {
     if (config.holds_already) {
         reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
         return;
@@ -576,7 +576,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     }
 }
 
-void Receiver::Parts::order_finish() {
+void Receiver::Reception::order_finish() {
     is_finishing = true;
     Operation finish;
     finish.kind = OperationKind::finish;
@@ -585,7 +585,7 @@ void Receiver::Parts::order_finish() {
 }
 
 /// Adjusts driver, repair requests and reports to the standing.
-void Receiver::Parts::adjust_to_standing(Instant now) {
+void Receiver::Reception::adjust_to_standing(Instant now) {
     if (const auto move = standing.take_move()) {
         Operation operation;
         operation.kind = *move;
@@ -596,7 +596,7 @@ void Receiver::Parts::adjust_to_standing(Instant now) {
     reporter.set_away(standing.is_fetching());
 }
 
-void Receiver::Parts::fail(Instant now, Error why) {
+void Receiver::Reception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
     }
@@ -608,13 +608,13 @@ void Receiver::Parts::fail(Instant now, Error why) {
 }
 
 /// This member holds the object; what became of the others is not its to say.
-void Receiver::Parts::end_unheard() {
+void Receiver::Reception::end_unheard() {
     outcome.phase = Phase::released;
     outcome.is_end_unheard = true;
     stop();
 }
 
-void Receiver::Parts::stop() {
+void Receiver::Reception::stop() {
     server.clear();
     call.stop();
     done.stop();
@@ -622,7 +622,7 @@ void Receiver::Parts::stop() {
     standing.stop();
 }
 
-void Receiver::Parts::take(Instant now, OperationBatch& batch) {
+void Receiver::Reception::take(Instant now, OperationBatch& batch) {
     auto& operations = intake.operations();
     if (!is_over()) {
         server.order_loads(operations, intake.next_ticket());
@@ -633,7 +633,7 @@ void Receiver::Parts::take(Instant now, OperationBatch& batch) {
     }
 }
 
-std::optional<Instant> Receiver::Parts::next() const {
+std::optional<Instant> Receiver::Reception::next() const {
     if (is_over()) {
         return ending.deadline();
     }
@@ -663,7 +663,7 @@ std::optional<Instant> Receiver::Parts::next() const {
 }
 
 Receiver::Receiver(const CoreConfig& config, Prng& prng, Limits limits)
-    : prng_{prng}, parts_{std::make_unique<Parts>(config, prng, limits)} {
+    : prng_{prng}, reception_{std::make_unique<Reception>(config, prng, limits)} {
 }
 Receiver::Receiver(Receiver&&) noexcept = default;
 Receiver::~Receiver() = default;
@@ -671,77 +671,77 @@ Receiver::~Receiver() = default;
 /// Only OFFERs have arrived so far: every part that knows the packets' size is made anew.
 /// Packet numbers continue.
 void Receiver::fall_back_to_small_packets(Instant now) {
-    CoreConfig config = parts_->config;
+    CoreConfig config = reception_->config;
     config.chunk_bytes = config.chunk_bytes_fallback;
     config.chunk_bytes_fallback = 0;
-    auto careful = std::make_unique<Parts>(config, prng_, parts_->limits);
-    careful->numbers = parts_->numbers;
-    careful->outcome.packets_sent = parts_->outcome.packets_sent;
-    careful->intake.operations() = std::move(parts_->intake.operations());
+    auto careful = std::make_unique<Reception>(config, prng_, reception_->limits);
+    careful->numbers = reception_->numbers;
+    careful->outcome.packets_sent = reception_->outcome.packets_sent;
+    careful->intake.operations() = std::move(reception_->intake.operations());
     careful->is_started = true;
-    careful->source = parts_->source;
+    careful->source = reception_->source;
     careful->source.on_heard(now);
-    careful->standing.go_on_as(now, parts_->standing);
+    careful->standing.go_on_as(now, reception_->standing);
     careful->adjust_to_standing(now);
-    if (parts_->is_finishing) {  // It holds all of it already, and once is enough.
+    if (reception_->is_finishing) {  // It holds all of it already, and once is enough.
         careful->is_finishing = true;
-        careful->outcome.phase = parts_->outcome.phase;
-        careful->object_bytes = parts_->object_bytes;
-        if (parts_->outcome.phase == Phase::holding) {
+        careful->outcome.phase = reception_->outcome.phase;
+        careful->object_bytes = reception_->object_bytes;
+        if (reception_->outcome.phase == Phase::holding) {
             careful->on_held(now);
         }
     }
-    parts_ = std::move(careful);
+    reception_ = std::move(careful);
 }
 
 void Receiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
-        if (parts_->is_careful_offer(datagram)) {
+        if (reception_->is_careful_offer(datagram)) {
             fall_back_to_small_packets(now);
         }
-        parts_->on_datagram(now, datagram);
+        reception_->on_datagram(now, datagram);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void Receiver::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& completed : completions) {
-        parts_->on_completion(now, completed);
+        reception_->on_completion(now, completed);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void Receiver::on_time(Instant now) {
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void Receiver::on_abort(Instant now, const Error& why) {
-    parts_->fail(now, why);
-    parts_->work(now);
+    reception_->fail(now, why);
+    reception_->work(now);
 }
 
 void Receiver::on_all_listen(Instant now) {
-    parts_->source.on_all_listen(now);
-    parts_->work(now);
+    reception_->source.on_all_listen(now);
+    reception_->work(now);
 }
 
 void Receiver::next_sends(Instant now, SendBatch& sends) {
     const std::size_t before = sends.packets;
-    parts_->pacer.charge(parts_->control.drain(sends, parts_->numbers));
-    parts_->server.fill(now, sends, parts_->pacer, parts_->numbers);
-    parts_->outcome.packets_sent += sends.packets - before;
+    reception_->pacer.charge(reception_->control.drain(sends, reception_->numbers));
+    reception_->server.fill(now, sends, reception_->pacer, reception_->numbers);
+    reception_->outcome.packets_sent += sends.packets - before;
 }
 
 void Receiver::next_operations(Instant now, OperationBatch& operations) {
-    parts_->take(now, operations);
+    reception_->take(now, operations);
 }
 
 std::optional<Instant> Receiver::deadline() const {
-    return parts_->next();
+    return reception_->next();
 }
 
 const Outcome& Receiver::outcome() const {
-    return parts_->outcome;
+    return reception_->outcome;
 }
 
 }  // namespace stage::core

@@ -19,11 +19,11 @@
 
 namespace stage::core {
 
-struct RelayReceiver::Parts {
-    Parts(const CoreConfig& given,
-          std::uint32_t degree,
-          const RelayLimits& limits_,
-          const Limits& common);
+struct RelayReceiver::RelayReception {
+    RelayReception(const CoreConfig& given,
+                   std::uint32_t degree,
+                   const RelayLimits& limits_,
+                   const Limits& common);
 
     void on_datagram(Instant now, const Datagram& datagram);
     void on_parent(Instant now, const Datagram& datagram);
@@ -90,10 +90,10 @@ struct RelayReceiver::Parts {
     std::optional<Instant> stays_until;  ///< Once it is over.
 };
 
-RelayReceiver::Parts::Parts(const CoreConfig& given,
-                            std::uint32_t degree,
-                            const RelayLimits& limits_,
-                            const Limits& common)
+RelayReceiver::RelayReception::RelayReception(const CoreConfig& given,
+                                              std::uint32_t degree,
+                                              const RelayLimits& limits_,
+                                              const Limits& common)
     : config{with_default_timeouts(given)},
       limits{scaled(limits_, config)},
       ending{common.ending},
@@ -114,7 +114,7 @@ RelayReceiver::Parts::Parts(const CoreConfig& given,
 
 // ---- received packets
 
-void RelayReceiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& datagram) {
     const bool is_parents = parent.on_packet(now, datagram.header.rank);
     children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
@@ -130,7 +130,7 @@ void RelayReceiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     if (datagram.header.type == PacketType::offer) {
         if (const auto body = wire::read_offer(datagram.body); body && offer_body.empty()) {
@@ -159,7 +159,7 @@ void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_child(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_child(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     if (datagram.header.type == PacketType::ready) {
@@ -187,7 +187,7 @@ void RelayReceiver::Parts::on_child(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_offer(Instant now, const wire::Offer& offer) {
+void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& offer) {
     if (offer.chunk_bytes != config.chunk_bytes || offer.blocks > kBlocksMax) {
         return fail(now,
                     {Blame::node,
@@ -204,7 +204,7 @@ void RelayReceiver::Parts::on_offer(Instant now, const wire::Offer& offer) {
 }
 
 /// The offer follows when it is here.
-void RelayReceiver::Parts::on_ready(Instant now, Rank child) {
+void RelayReceiver::RelayReception::on_ready(Instant now, Rank child) {
     children.on_ready(now, child);
     if (released) {
         control.push_peer(wire::PacketType::release, child, wire::write(*released));
@@ -213,14 +213,14 @@ void RelayReceiver::Parts::on_ready(Instant now, Rank child) {
     }
 }
 
-void RelayReceiver::Parts::on_request(Rank child, const wire::Request& request) {
+void RelayReceiver::RelayReception::on_request(Rank child, const wire::Request& request) {
     if (!is_over()) {
         children.on_request(child, request, control);
     }
 }
 
 /// A member below cannot go on: the source decides what that means.
-void RelayReceiver::Parts::on_leave(const wire::Ending& from_below) {
+void RelayReceiver::RelayReception::on_leave(const wire::Ending& from_below) {
     if (!leave || leave->rank != from_below.rank) {
         control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(from_below));
     }
@@ -229,7 +229,7 @@ void RelayReceiver::Parts::on_leave(const wire::Ending& from_below) {
     }
 }
 
-void RelayReceiver::Parts::on_release(Instant now, const wire::Ending& release) {
+void RelayReceiver::RelayReception::on_release(Instant now, const wire::Ending& release) {
     const auto result =
         result_of(release, config, is_over() || outcome.phase == Phase::holding);
     if (released || !result) {
@@ -250,7 +250,7 @@ void RelayReceiver::Parts::on_release(Instant now, const wire::Ending& release) 
     end(result->phase);
 }
 
-void RelayReceiver::Parts::on_link(Instant now, const LinkEvent& event) {
+void RelayReceiver::RelayReception::on_link(Instant now, const LinkEvent& event) {
     children.on_link(event);
     if (!released) {
         parent.on_link(now, event);
@@ -259,7 +259,7 @@ void RelayReceiver::Parts::on_link(Instant now, const LinkEvent& event) {
 
 // ---- completed operations
 
-void RelayReceiver::Parts::on_completion(Instant now, const Completion& completed) {
+void RelayReceiver::RelayReception::on_completion(Instant now, const Completion& completed) {
     disk_watch.on_completed(now);
     if (is_over()) {
         return;
@@ -282,7 +282,7 @@ void RelayReceiver::Parts::on_completion(Instant now, const Completion& complete
 
 // ---- what becomes due
 
-void RelayReceiver::Parts::work(Instant now) {
+void RelayReceiver::RelayReception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
         parent.start(now);
         source_at = now;
@@ -311,7 +311,7 @@ void RelayReceiver::Parts::work(Instant now) {
 
 /// With the age of the last sign from the source: members that the source does not reach
 /// find that out together, not one after another.
-void RelayReceiver::Parts::tell_pulse(Instant now) {
+void RelayReceiver::RelayReception::tell_pulse(Instant now) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - source_at);
     wire::Pulse pulse;
     pulse.queue_us = static_cast<std::uint32_t>(
@@ -319,7 +319,7 @@ void RelayReceiver::Parts::tell_pulse(Instant now) {
     children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
 }
 
-void RelayReceiver::Parts::connect(Instant now) {
+void RelayReceiver::RelayReception::connect(Instant now) {
     if (released) {
         return;
     }
@@ -342,7 +342,7 @@ void RelayReceiver::Parts::connect(Instant now) {
     }
 }
 
-void RelayReceiver::Parts::order(OperationKind kind, Rank peer) {
+void RelayReceiver::RelayReception::order(OperationKind kind, Rank peer) {
     Operation operation;
     operation.kind = kind;
     operation.peer = peer;
@@ -350,7 +350,7 @@ void RelayReceiver::Parts::order(OperationKind kind, Rank peer) {
 }
 
 /// The chunks from the first missing one on; in order, so nearly always these are missing.
-wire::ChunkRun RelayReceiver::Parts::rest_of(const OpenBlock& open) const {
+wire::ChunkRun RelayReceiver::RelayReception::rest_of(const OpenBlock& open) const {
     const std::uint32_t first = open.have.next_absent(0);
     return {.block = open.block,
             .first = static_cast<std::uint16_t>(first),
@@ -358,7 +358,7 @@ wire::ChunkRun RelayReceiver::Parts::rest_of(const OpenBlock& open) const {
 }
 
 /// Requests new blocks, as many as there is memory for.
-void RelayReceiver::Parts::request_blocks() {
+void RelayReceiver::RelayReception::request_blocks() {
     std::uint32_t filling = 0;
     for (std::size_t i = 0; i < intake.map().open_count(); ++i) {
         filling += intake.map().at(i).state == OpenState::filling ? 1U : 0U;
@@ -380,7 +380,7 @@ void RelayReceiver::Parts::request_blocks() {
 }
 
 /// A new parent knows nothing of what was requested.
-void RelayReceiver::Parts::request_again() {
+void RelayReceiver::RelayReception::request_again() {
     wire::Request request;
     for (std::size_t i = 0; i < intake.map().open_count(); ++i) {
         if (const OpenBlock& open = intake.map().at(i); open.state == OpenState::filling) {
@@ -392,7 +392,7 @@ void RelayReceiver::Parts::request_again() {
     }
 }
 
-void RelayReceiver::Parts::order_finish() {
+void RelayReceiver::RelayReception::order_finish() {
     const bool holds_all =
         intake.has_begun() && (config.holds_already || intake.map().holds_all());
     if (intake.has_begun()) {
@@ -409,14 +409,14 @@ void RelayReceiver::Parts::order_finish() {
 }
 
 /// At once if all members below hold it; otherwise after a while, together with others.
-std::optional<Instant> RelayReceiver::Parts::done_at() const {
+std::optional<Instant> RelayReceiver::RelayReception::done_at() const {
     if (is_over() || !parent.is_heard() || done.count() == reported.count()) {
         return std::nullopt;
     }
     return done.count() >= subtree ? kLongAgo : reported_at + limits.done_gather;
 }
 
-void RelayReceiver::Parts::report_done(Instant now) {
+void RelayReceiver::RelayReception::report_done(Instant now) {
     while (done_at() && now >= *done_at()) {
         const wire::Done body{.ranks = done.runs(wire::kMaxRankRuns, reported)};
         reported.add(body.ranks);
@@ -425,7 +425,7 @@ void RelayReceiver::Parts::report_done(Instant now) {
     }
 }
 
-std::uint32_t RelayReceiver::Parts::blocks_held() const {
+std::uint32_t RelayReceiver::RelayReception::blocks_held() const {
     if (!intake.has_begun()) {
         return children.blocks_held();
     }
@@ -434,14 +434,14 @@ std::uint32_t RelayReceiver::Parts::blocks_held() const {
 }
 
 /// When this member has heard no ancestor for too long.
-std::optional<Instant> RelayReceiver::Parts::unheard_at() const {
+std::optional<Instant> RelayReceiver::RelayReception::unheard_at() const {
     const Duration patience = !was_source_heard                 ? config.ready_timeout
                               : outcome.phase == Phase::holding ? limits.unheard_end
                                                                 : config.stall_timeout;
     return is_over() ? std::nullopt : std::optional{source_at + patience + Duration{1}};
 }
 
-void RelayReceiver::Parts::watch(Instant now) {
+void RelayReceiver::RelayReception::watch(Instant now) {
     if (const auto at = unheard_at(); at && now >= *at) {
         if (outcome.phase == Phase::holding) {
             outcome.is_end_unheard = true;
@@ -458,7 +458,7 @@ void RelayReceiver::Parts::watch(Instant now) {
     watch_disk(now);
 }
 
-void RelayReceiver::Parts::watch_disk(Instant now) {
+void RelayReceiver::RelayReception::watch_disk(Instant now) {
     const auto patience = disk_patience();
     disk_watch.look(now, patience.has_value());
     if (patience && disk_watch.is_stuck(now, *patience)) {
@@ -467,7 +467,7 @@ void RelayReceiver::Parts::watch_disk(Instant now) {
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> RelayReceiver::Parts::disk_patience() const {
+std::optional<Duration> RelayReceiver::RelayReception::disk_patience() const {
     if (outcome.phase != Phase::moving) {
         return std::nullopt;
     }
@@ -478,7 +478,7 @@ std::optional<Duration> RelayReceiver::Parts::disk_patience() const {
 }
 
 /// The member stays until RELEASE answers its LEAVE, or a moment.
-void RelayReceiver::Parts::fail(Instant now, Error why) {
+void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
     }
@@ -491,12 +491,12 @@ void RelayReceiver::Parts::fail(Instant now, Error why) {
     stays_until = now + limits.end_patience;
 }
 
-void RelayReceiver::Parts::end(Phase phase) {
+void RelayReceiver::RelayReception::end(Phase phase) {
     outcome.phase = phase;
     children.stop();
 }
 
-void RelayReceiver::Parts::take(Instant now, OperationBatch& batch) {
+void RelayReceiver::RelayReception::take(Instant now, OperationBatch& batch) {
     auto& operations = intake.operations();
     if (!is_over()) {
         children.order_loads(operations, intake.next_ticket());
@@ -507,7 +507,7 @@ void RelayReceiver::Parts::take(Instant now, OperationBatch& batch) {
     }
 }
 
-std::optional<Instant> RelayReceiver::Parts::next() const {
+std::optional<Instant> RelayReceiver::RelayReception::next() const {
     if (!is_started) {
         return kLongAgo;
     }
@@ -532,62 +532,62 @@ RelayReceiver::RelayReceiver(const CoreConfig& config,
                              std::uint32_t degree,
                              RelayLimits limits,
                              Limits common)
-    : parts_{std::make_unique<Parts>(config, degree, limits, common)} {
+    : reception_{std::make_unique<RelayReception>(config, degree, limits, common)} {
 }
 RelayReceiver::RelayReceiver(RelayReceiver&&) noexcept = default;
 RelayReceiver::~RelayReceiver() = default;
 
 void RelayReceiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
-        parts_->on_datagram(now, datagram);
+        reception_->on_datagram(now, datagram);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_links(Instant now, std::span<const LinkEvent> events) {
     for (const LinkEvent& event : events) {
-        parts_->on_link(now, event);
+        reception_->on_link(now, event);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& completed : completions) {
-        parts_->on_completion(now, completed);
+        reception_->on_completion(now, completed);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_time(Instant now) {
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_abort(Instant now, const Error& why) {
-    parts_->fail(now, why);
-    parts_->work(now);
+    reception_->fail(now, why);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_all_listen(Instant now) {
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::next_sends(Instant /*now*/, SendBatch& sends) {
     const std::size_t before = sends.packets;
-    parts_->control.drain(sends, parts_->numbers);
-    parts_->children.fill(sends, parts_->numbers);
-    parts_->outcome.packets_sent += sends.packets - before;
+    reception_->control.drain(sends, reception_->numbers);
+    reception_->children.fill(sends, reception_->numbers);
+    reception_->outcome.packets_sent += sends.packets - before;
 }
 
 void RelayReceiver::next_operations(Instant now, OperationBatch& operations) {
-    parts_->take(now, operations);
+    reception_->take(now, operations);
 }
 
 std::optional<Instant> RelayReceiver::deadline() const {
-    return parts_->next();
+    return reception_->next();
 }
 
 const Outcome& RelayReceiver::outcome() const {
-    return parts_->outcome;
+    return reception_->outcome;
 }
 
 }  // namespace stage::core
