@@ -42,7 +42,7 @@ class AskServer {
 
   private:
     struct Question {
-        explicit Question(Services& services) : asker{services} {}
+        explicit Question(Services& services) : asker{services.loop, services.children} {}
 
         StageRequest request;
         std::string sender;

@@ -28,14 +28,13 @@ void FailureNotice::report(const StageKey& key,
         [this, key, call = std::move(on_done)](const Result<SlurmAnswer>& answer) {
             const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
             if (!answer) {
-                services_.log.info("cannot report to slurmctld why a job's stage failed",
-                                   {{"job", key.job_id}, {"why", answer.error().sentence()}});
+                log_.info("cannot report to slurmctld why a job's stage failed",
+                          {{"job", key.job_id}, {"why", answer.error().sentence()}});
             } else if (job != nullptr && job->state == SlurmJobState::ended) {
-                services_.log.info("requeued a job (OnNodeFault=requeue)",
-                                   {{"job", key.job_id}, {"restart", key.restart}});
+                log_.info("requeued a job (OnNodeFault=requeue)",
+                          {{"job", key.job_id}, {"restart", key.restart}});
             } else if (job != nullptr && !job->word.empty()) {
-                services_.log.info("cannot requeue a job",
-                                   {{"job", key.job_id}, {"why", job->word}});
+                log_.info("cannot requeue a job", {{"job", key.job_id}, {"why", job->word}});
             }
             call();
         },

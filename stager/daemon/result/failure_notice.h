@@ -3,12 +3,16 @@
 // Only the job's first node does so, once. The reason becomes the job's AdminComment.
 #pragma once
 
+#include "stager/config/config.h"
+#include "stager/control/message.h"
 #include "stager/daemon/base/slurm_asker.h"
 
 #include <functional>
 #include <string>
 
 namespace stage {
+
+class Logger;
 
 /// A job that has been requeued this number of times is not requeued again.
 inline constexpr std::uint32_t kRequeuesMax = 3;
@@ -21,8 +25,9 @@ class FailureNotice {
   public:
     using OnDone = std::function<void()>;
 
-    /// `services` outlives the object.
-    explicit FailureNotice(Services& services) : services_{services}, asker_{services} {}
+    /// All three outlive the object.
+    FailureNotice(Loop& loop, Children& children, const Logger& log)
+        : log_{log}, asker_{loop, children} {}
 
     /// `on_done` is called once, later: slurmctld has done it, has refused, or does not answer.
     /// A job that is not requeued then fails with its tasks.
@@ -30,7 +35,7 @@ class FailureNotice {
     [[nodiscard]] bool is_busy() const { return asker_.is_busy(); }
 
   private:
-    Services& services_;
+    const Logger& log_;
     SlurmAsker asker_;
 };
 

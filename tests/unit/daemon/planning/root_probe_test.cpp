@@ -41,9 +41,9 @@ TEST_CASE("a node whose address is known is asked without Slurm") {
     world.config.port = first.port();
     for (const bool is_known : {true, false}) {
         CAPTURE(is_known);
-        world.services->addresses.clear();
+        world.services->addresses = {};
         if (is_known) {
-            world.services->addresses["n3"] = "127.0.0.1";
+            world.services->addresses.learn("n3", "127.0.0.1");
         }
         RootProbe probe{*world.services};
         std::optional<RootProbe::Said> answer;
