@@ -6,14 +6,12 @@
 #include "stager/cli/push/push_report.h"
 #include "stager/control/client.h"
 #include "stager/control/push_key.h"
-#include "transport/base/invariant.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sysexits.h>
 #include <unistd.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 namespace stage {

@@ -1,7 +1,6 @@
 #include "transport/tcp/tcp_driver.h"
 
 #include "transport/base/invariant.h"
-#include "transport/wire/packet.h"
 
 #include <sys/epoll.h>
 

@@ -3,8 +3,6 @@
 #include "stager/cli/common/commands.h"
 #include "stager/config/value.h"
 
-#include <utility>
-
 namespace stage {
 
 bool is_array_task(std::string_view text) {

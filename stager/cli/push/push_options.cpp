@@ -7,8 +7,6 @@
 
 #include <array>
 #include <fstream>
-#include <limits>
-#include <optional>
 
 namespace stage {
 namespace {

@@ -7,7 +7,6 @@
 #include "stager/removal/cleanup_entry.h"
 #include "stager/removal/removal.h"
 #include "stager/spawn/cleanup_lists.h"
-#include "stager/spec/destination.h"
 #include "tests/fuzz/files/small_world.h"
 #include "tests/fuzz/fuzz.h"
 

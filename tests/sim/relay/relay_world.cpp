@@ -5,7 +5,6 @@
 #include "transport/wire/packet.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace stage::sim {
 namespace {

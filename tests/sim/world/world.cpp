@@ -1,7 +1,5 @@
 #include "tests/sim/world/world.h"
 
-#include "transport/core/base/limits.h"
-
 #include <algorithm>
 
 namespace stage::sim {

@@ -1,6 +1,5 @@
 #include "transport/core/repair/repair_server.h"
 
-#include "transport/base/invariant.h"
 #include "transport/core/base/object_shape.h"
 #include "transport/core/base/repeater.h"
 

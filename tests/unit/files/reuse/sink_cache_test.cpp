@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-
 using namespace stage;
 using test::content_of;
 using test::content_of_bytes_in;

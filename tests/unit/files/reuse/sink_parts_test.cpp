@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <span>
 
 using namespace stage;
 using test::content_of;

@@ -11,8 +11,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
-
 namespace stage {
 namespace {
 
