@@ -73,7 +73,7 @@ waiting_on() {
   old_input data 6000001
   script "srun /srv/rank.sh"
   submit -N1 -n1 --array=0-19 --stage-file=data job.sh
-  wait_for "$PATIENCE" no_jobs
+  wait_for "$JOB_TIMEOUT" no_jobs
   local id task node sum=0 count=0 nodes
   while read -r id task node; do
     [ "$(explain "$id" "$node" | jq -r .outcome)" = ok ]

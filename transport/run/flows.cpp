@@ -57,7 +57,7 @@ void Flows::give_back_used() {
 }
 
 Status Flows::merge(std::vector<FlowPacket>& packets, std::size_t at_most, Duration now) {
-    patience_.reset();
+    wait_max_.reset();
     std::ranges::for_each(fronts_, [](Front& front) { front.is_dry = false; });
     for (std::size_t taken = 0; taken < at_most; ++taken) {
         const Result<bool> is_known = look_at_fronts();
@@ -117,7 +117,7 @@ bool Flows::awaits_another(const Front& first, Duration now) {
                std::chrono::abs(now - *front.heard_at) < kSilent;
     });
     if (awaits) {
-        patience_ = skew_ - waited;
+        wait_max_ = skew_ - waited;
     }
     return awaits;
 }

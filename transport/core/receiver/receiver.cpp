@@ -84,7 +84,7 @@ struct Receiver::Reception {
         return std::uint64_t{reporter.arrivals().packets_per_s()} *
                (config.chunk_bytes + kWireOverheadBytes);
     }
-    [[nodiscard]] std::optional<Duration> disk_patience() const;
+    [[nodiscard]] std::optional<Duration> disk_timeout() const;
 
     CoreConfig config;
     Limits limits;
@@ -92,7 +92,7 @@ struct Receiver::Reception {
     Numbering numbers;
     ControlQueue control;
     Pacer pacer;  ///< Of what this member sends.
-    Reassembly intake;
+    Reassembly reassembly;
     RepairServer server;
     ReceiverRepairs repairs;
     Reconstruction parities;
@@ -120,8 +120,8 @@ Receiver::Reception::Reception(const CoreConfig& given, Prng& prng, const Limits
       limits{limits_},
       control{limits.outbox_max},
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
-      intake{config, limits},
-      server{limits, config.chunk_bytes, intake, intake.residence()},
+      reassembly{config, limits},
+      server{limits, config.chunk_bytes, reassembly, reassembly.pool()},
       repairs{config, limits, prng},
       parities{config},
       call{config, limits.ending, prng},
@@ -174,7 +174,8 @@ void Receiver::Reception::on_datagram(Instant now, const Datagram& datagram) {
             return on_release(now, datagram);
         case PacketType::end:
             if (const auto body = wire::read_end(datagram.body);
-                body && from == config.source && intake.has_begun() && !config.holds_already) {
+                body && from == config.source && reassembly.has_begun() &&
+                !config.holds_already) {
                 on_end(now);
             }
             return;
@@ -196,7 +197,7 @@ void Receiver::Reception::on_source(Instant now, const Datagram& datagram) {
                            datagram.header.type != wire::PacketType::pulse;
     if (datagram.to_group && is_stream) {
         reporter.on_packet(now, datagram);
-        if (!intake.has_begun()) {
+        if (!reassembly.has_begun()) {
             call.on_stream(now + limits.ending.call_least);
         }
     }
@@ -205,7 +206,7 @@ void Receiver::Reception::on_source(Instant now, const Datagram& datagram) {
 void Receiver::Reception::on_data(Instant now, const Datagram& datagram) {
     const auto& header = datagram.header;
     if (outcome.phase != Phase::moving || config.holds_already) {
-        intake.drop(datagram);
+        reassembly.drop(datagram);
         return;
     }
     const bool is_first_pass = header.rank == config.source && datagram.to_group &&
@@ -217,10 +218,10 @@ void Receiver::Reception::on_data(Instant now, const Datagram& datagram) {
         on_end(now);  // It was late for the first pass, or most were.
     }
     if (is_first_pass && parities.is_parity(header)) {
-        parities.on_parity(datagram, intake);
+        parities.on_parity(datagram, reassembly);
         return;
     }
-    OpenBlock* open = intake.on_data(datagram);
+    OpenBlock* open = reassembly.on_data(datagram);
     if (open == nullptr) {
         return;
     }
@@ -240,17 +241,17 @@ void Receiver::Reception::on_first_pass(Instant now, const Datagram& datagram) {
         }
         return;
     }
-    first_pass_heard += intake.was_held_before(datagram.header.block) ? 0U : 1U;
+    first_pass_heard += reassembly.was_held_before(datagram.header.block) ? 0U : 1U;
     repairs.on_first_pass(now, place);
-    if (place.block + 1 == intake.map().blocks() &&
-        intake.descriptors().knows(datagram.header.block) &&
-        place.chunk + 1 == intake.chunks(datagram.header.block)) {
+    if (place.block + 1 == reassembly.map().blocks() &&
+        reassembly.descriptors().knows(datagram.header.block) &&
+        place.chunk + 1 == reassembly.chunks(datagram.header.block)) {
         on_end(now);
     }
 }
 
 void Receiver::Reception::on_end(Instant now) {
-    repairs.on_end(now, intake.map().blocks());
+    repairs.on_end(now, reassembly.map().blocks());
     if (standing.on_end(now)) {
         adjust_to_standing(now);
     }
@@ -260,7 +261,7 @@ void Receiver::Reception::on_end(Instant now) {
 bool Receiver::Reception::is_careful_offer(const Datagram& datagram) const {
     if (config.chunk_bytes_fallback == 0 || datagram.header.type != wire::PacketType::offer ||
         datagram.header.rank != config.source || !standing.is_for_me(datagram) || is_over() ||
-        !intake.is_untouched()) {
+        !reassembly.is_untouched()) {
         return false;
     }
     const auto offer = wire::read_offer(datagram.body);
@@ -273,7 +274,7 @@ void Receiver::Reception::on_offer(Instant now, const Datagram& datagram) {
         is_over()) {
         return;
     }
-    if (!intake.has_begun()) {
+    if (!reassembly.has_begun()) {
         on_first_offer(now, *offer);
         if (is_over()) {
             return;
@@ -287,7 +288,7 @@ void Receiver::Reception::on_offer(Instant now, const Datagram& datagram) {
         if (!std::exchange(comes_with_offers, true)) {
             reporter.be_rare();
         }
-        intake.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
+        reassembly.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
     }
     if (offer->chunk_bytes == config.chunk_bytes) {
         ready.on_offer(now, *offer, comes_with_offers);
@@ -306,11 +307,11 @@ void Receiver::Reception::on_first_offer(Instant now, const wire::Offer& offer) 
     }
     call.on_offer();
     standing.begin();
-    intake.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
+    reassembly.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
     parities.begin(offer.blocks, offer.parities);
     if (!parities.is_expected()) {  // (One code covers all blocks of a small object.)
-        intake.hold_before(config.held_before, config.bytes_held_before);
-        ready.hold(intake.map().first_unheld());
+        reassembly.hold_before(config.held_before, config.bytes_held_before);
+        ready.hold(reassembly.map().first_unheld());
     }
     object_bytes = offer.object_bytes;
     if (outcome.phase == Phase::wiring) {
@@ -329,9 +330,10 @@ void Receiver::Reception::on_describe(Instant now, const Datagram& datagram) {
         if (config.holds_already) {
             return;  // Not even a hole is stored.
         }
-        intake.on_describe(*body);
-        if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&
-            !parities.is_expected() && body->first.value() < intake.map().blocks()) {
+        reassembly.on_describe(*body);
+        if (datagram.to_group && datagram.header.rank == config.source &&
+            reassembly.has_begun() && !parities.is_expected() &&
+            body->first.value() < reassembly.map().blocks()) {
             repairs.on_sent(now, {.block = body->first.value(), .chunk = 0});
         }
         repairs.on_describe(now, datagram.header.rank);
@@ -354,7 +356,7 @@ void Receiver::Reception::on_lacking(Instant now, const Datagram& datagram) {
     const auto body = wire::read_request(datagram.body);
     if (body && outcome.phase == Phase::moving) {
         const bool is_busy = (datagram.header.flags & wire::kFlagBusy) != 0;
-        repairs.on_lacking(now, datagram.header.rank, *body, is_busy, intake.map());
+        repairs.on_lacking(now, datagram.header.rank, *body, is_busy, reassembly.map());
     }
 }
 
@@ -403,7 +405,7 @@ void Receiver::Reception::on_pulse(Instant now, const Datagram& datagram) {
     if (!body || datagram.header.rank != config.source || is_over()) {
         return;
     }
-    const bool may_fetch = intake.has_begun() && !config.holds_already;
+    const bool may_fetch = reassembly.has_begun() && !config.holds_already;
     const bool may_leave = may_fetch && !parities.is_expected();
     if (standing.on_pulse(now, datagram, *body, may_leave)) {
         adjust_to_standing(now);
@@ -412,7 +414,7 @@ void Receiver::Reception::on_pulse(Instant now, const Datagram& datagram) {
         return;
     }
     repairs.set_swarm(standing.is_swarm());
-    if (body->block.value() >= intake.map().blocks()) {
+    if (body->block.value() >= reassembly.map().blocks()) {
         on_end(now);
     } else if (!parities.is_expected()) {
         repairs.on_sent(now, {.block = body->block.value(), .chunk = body->chunk});
@@ -423,7 +425,7 @@ void Receiver::Reception::on_pulse(Instant now, const Datagram& datagram) {
 
 void Receiver::Reception::on_completion(Instant now, const Completion& completed) {
     if (completed.kind == OperationKind::place) {
-        return intake.end_sparing();
+        return reassembly.end_sparing();
     }
     disk_watch.on_completed(now);
     if (is_over()) {
@@ -432,7 +434,7 @@ void Receiver::Reception::on_completion(Instant now, const Completion& completed
     switch (completed.kind) {
         case OperationKind::verify:
         case OperationKind::store:
-            if (auto placed = intake.on_done(completed); !placed) {
+            if (auto placed = reassembly.on_done(completed); !placed) {
                 fail(now, std::move(placed).error());
             }
             return;
@@ -474,7 +476,7 @@ void Receiver::Reception::on_held(Instant now) {
 }
 
 void Receiver::Reception::on_loaded(const Completion& completed) {
-    intake.on_loaded(completed);
+    reassembly.on_loaded(completed);
     server.on_loaded(completed.block, completed.verdict == Verdict::good, control);
 }
 
@@ -485,7 +487,7 @@ void Receiver::Reception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
         source.on_heard(now);
         standing.start(now);
-        if (!intake.has_begun()) {
+        if (!reassembly.has_begun()) {
             call.start(now);
         }
     }
@@ -495,7 +497,7 @@ void Receiver::Reception::work(Instant now) {
         // A child may hold the object before this member hears its first OFFER.
         done.poll(now, control);
     }
-    if (!is_over() && intake.has_begun()) {
+    if (!is_over() && reassembly.has_begun()) {
         work_on_blocks(now);
         if (may_answer()) {
             ready.poll(now, control);
@@ -511,7 +513,7 @@ void Receiver::Reception::work(Instant now) {
     }
     ending.poll(now, control);
     stream_wait.look(
-        now, outcome.phase == Phase::moving && intake.is_crowded(), stream_bytes_per_s());
+        now, outcome.phase == Phase::moving && reassembly.is_crowded(), stream_bytes_per_s());
     outcome.stream_may_wait_until = stream_wait.until();
 }
 
@@ -532,44 +534,46 @@ void Receiver::Reception::watch(Instant now) {
 }
 
 void Receiver::Reception::watch_disk(Instant now) {
-    const auto patience = disk_patience();
-    disk_watch.look(now, patience.has_value());
-    if (patience && disk_watch.is_stuck(now, *patience)) {
+    const auto timeout = disk_timeout();
+    disk_watch.look(now, timeout.has_value());
+    if (timeout && disk_watch.is_stuck(now, *timeout)) {
         fail(now, {Blame::node, "writing hangs: the disk of this node is stuck"});
     }
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> Receiver::Reception::disk_patience() const {
-    if (outcome.phase != Phase::moving || !intake.has_begun()) {
+std::optional<Duration> Receiver::Reception::disk_timeout() const {
+    if (outcome.phase != Phase::moving || !reassembly.has_begun()) {
         return std::nullopt;
     }
     if (is_finishing) {
-        return finish_patience(config, limits.ending);
+        return finish_timeout(config, limits.ending);
     }
     // A store may wait for earlier blocks, because they say where it belongs: only the first
     // block that isn't held shows whether the disk is at fault.
-    const bool is_at_disk = intake.is_first_at_disk();
+    const bool is_at_disk = reassembly.is_first_at_disk();
     return is_at_disk ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
 void Receiver::Reception::work_on_blocks(Instant now) {
     if (config.holds_already) {
-        reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
+        reporter.poll(
+            now, repairs.highest_received(), reassembly.map(), reassembly.placed(), control);
         return;
     }
     if (outcome.phase != Phase::moving) {
         return;
     }
-    parities.poll(intake);
-    repairs.poll(now, intake, stream_bytes_per_s(), control);
+    parities.poll(reassembly);
+    repairs.poll(now, reassembly, stream_bytes_per_s(), control);
     if (pacer.rate_bytes_per_s() != repairs.rate_bytes_per_s()) {
         pacer.set_rate(now, repairs.rate_bytes_per_s());
     }
-    reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
-    outcome.bytes_held = intake.bytes_held();
-    if (intake.map().holds_all() && !is_finishing) {
-        const std::uint64_t chunks = intake.chunks_held();
+    reporter.poll(
+        now, repairs.highest_received(), reassembly.map(), reassembly.placed(), control);
+    outcome.bytes_held = reassembly.bytes_held();
+    if (reassembly.map().holds_all() && !is_finishing) {
+        const std::uint64_t chunks = reassembly.chunks_held();
         outcome.packets_lost = chunks - std::min(first_pass_heard, chunks);
         outcome.packets_repaired = chunks - std::min(first_pass_placed, chunks);
         order_finish();
@@ -580,8 +584,8 @@ void Receiver::Reception::order_finish() {
     is_finishing = true;
     Operation finish;
     finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{intake.next_ticket()++};
-    intake.operations().push_back(finish);
+    finish.ticket = Ticket{reassembly.next_ticket()++};
+    reassembly.operations().push_back(finish);
 }
 
 /// Adjusts driver, repair requests and reports to the standing.
@@ -589,7 +593,7 @@ void Receiver::Reception::adjust_to_standing(Instant now) {
     if (const auto move = standing.take_move()) {
         Operation operation;
         operation.kind = *move;
-        intake.operations().push_back(operation);
+        reassembly.operations().push_back(operation);
     }
     outcome.times_left = standing.times_left();
     repairs.set_outside(now, standing.fetch_bytes_per_s(), standing.is_swarm());
@@ -623,9 +627,9 @@ void Receiver::Reception::stop() {
 }
 
 void Receiver::Reception::take(Instant now, OperationBatch& batch) {
-    auto& operations = intake.operations();
+    auto& operations = reassembly.operations();
     if (!is_over()) {
-        server.order_loads(operations, intake.next_ticket());
+        server.order_loads(operations, reassembly.next_ticket());
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -649,15 +653,16 @@ std::optional<Instant> Receiver::Reception::next() const {
     if (server.is_waiting()) {
         first = earlier(first, pacer.burst_at(kLongAgo));
     }
-    if (const auto patience = disk_patience()) {
-        first = earlier(first, disk_watch.deadline(*patience));
+    if (const auto timeout = disk_timeout()) {
+        first = earlier(first, disk_watch.deadline(*timeout));
     }
     if (config.holds_already) {
-        return intake.has_begun() ? earlier(first, reporter.deadline(intake.map())) : first;
+        return reassembly.has_begun() ? earlier(first, reporter.deadline(reassembly.map()))
+                                      : first;
     }
     if (outcome.phase == Phase::moving) {
-        first = earlier(first, repairs.deadline(intake));
-        first = earlier(first, reporter.deadline(intake.map()));
+        first = earlier(first, repairs.deadline(reassembly));
+        first = earlier(first, reporter.deadline(reassembly.map()));
     }
     return first;
 }
@@ -677,7 +682,7 @@ void Receiver::fall_back_to_small_packets(Instant now) {
     auto careful = std::make_unique<Reception>(config, prng_, reception_->limits);
     careful->numbers = reception_->numbers;
     careful->outcome.packets_sent = reception_->outcome.packets_sent;
-    careful->intake.operations() = std::move(reception_->intake.operations());
+    careful->reassembly.operations() = std::move(reception_->reassembly.operations());
     careful->is_started = true;
     careful->source = reception_->source;
     careful->source.on_heard(now);

@@ -55,7 +55,7 @@ struct RelayReceiver::RelayReception {
     [[nodiscard]] std::uint32_t blocks_held() const;
     [[nodiscard]] std::optional<Instant> done_at() const;
     [[nodiscard]] std::optional<Instant> unheard_at() const;
-    [[nodiscard]] std::optional<Duration> disk_patience() const;
+    [[nodiscard]] std::optional<Duration> disk_timeout() const;
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
     }
@@ -71,7 +71,7 @@ struct RelayReceiver::RelayReception {
     Outcome outcome;
     Numbering numbers;
     ControlQueue control;
-    Reassembly intake;
+    Reassembly reassembly;
     RelayParent parent;
     RelayChildren children;
     RankSet done;      ///< Members known to hold the object.
@@ -100,9 +100,9 @@ RelayReceiver::RelayReception::RelayReception(const CoreConfig& given,
       tree{.members = config.members, .source = config.source, .degree = degree},
       subtree{tree.size_below(tree.place(config.own))},
       control{control_max(config)},
-      intake{config, common},
+      reassembly{config, common},
       parent{config, limits, tree},
-      children{config, limits, intake, intake.residence()},
+      children{config, limits, reassembly, reassembly.pool()},
       done{config.members},
       reported{config.members} {
     invariant(config.own != config.source && config.own.value() < config.members &&
@@ -119,9 +119,9 @@ void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& dat
     children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
         if (wants_blocks() && is_parents) {
-            static_cast<void>(intake.on_data(datagram));
+            static_cast<void>(reassembly.on_data(datagram));
         } else {
-            intake.drop(datagram);
+            reassembly.drop(datagram);
         }
     } else if (is_parents) {
         on_parent(now, datagram);
@@ -139,7 +139,7 @@ void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datag
         }
     } else if (datagram.header.type == PacketType::describe) {
         if (const auto body = wire::read_describe(datagram.body); body && wants_blocks()) {
-            intake.on_describe(*body);
+            reassembly.on_describe(*body);
         }
     } else if (datagram.header.type == PacketType::lacking) {
         if (wants_blocks()) {
@@ -196,8 +196,8 @@ void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& off
                          " blocks; this node takes " + std::to_string(config.chunk_bytes) +
                          " bytes and " + std::to_string(kBlocksMax) + " blocks"});
     }
-    intake.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
-    intake.hold_before(config.held_before, config.bytes_held_before);
+    reassembly.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
+    reassembly.hold_before(config.held_before, config.bytes_held_before);
     object_bytes = offer.object_bytes;
     outcome.phase = Phase::moving;
     children.tell_all(wire::PacketType::offer, offer_body, control);
@@ -240,7 +240,7 @@ void RelayReceiver::RelayReception::on_release(Instant now, const wire::Ending& 
     parent.stop();
     released = release;
     children.tell_all(wire::PacketType::release, wire::write(release), control);
-    stays_until = now + limits.end_patience;
+    stays_until = now + limits.end_timeout;
     if (is_over()) {
         return;
     }
@@ -265,7 +265,7 @@ void RelayReceiver::RelayReception::on_completion(Instant now, const Completion&
         return;
     }
     if (completed.kind == OperationKind::load) {
-        intake.on_loaded(completed);
+        reassembly.on_loaded(completed);
         children.on_loaded(completed.block, completed.verdict == Verdict::good, control);
     } else if (completed.kind == OperationKind::finish) {
         if (completed.verdict != Verdict::good) {
@@ -275,7 +275,7 @@ void RelayReceiver::RelayReception::on_completion(Instant now, const Completion&
         outcome.held_at = now;
         outcome.bytes_held = object_bytes;
         done.add(config.own);
-    } else if (auto placed = intake.on_done(completed); !placed) {
+    } else if (auto placed = reassembly.on_done(completed); !placed) {
         fail(now, std::move(placed).error());
     }
 }
@@ -294,7 +294,7 @@ void RelayReceiver::RelayReception::work(Instant now) {
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
         tell_pulse(now);
-        children.expire(now, config.stall_timeout / 2, intake.operations());
+        children.expire(now, config.stall_timeout / 2, reassembly.operations());
     }
     connect(now);
     if (wants_blocks() && parent.is_connected()) {
@@ -346,7 +346,7 @@ void RelayReceiver::RelayReception::order(OperationKind kind, Rank peer) {
     Operation operation;
     operation.kind = kind;
     operation.peer = peer;
-    intake.operations().push_back(operation);
+    reassembly.operations().push_back(operation);
 }
 
 /// The chunks from the first missing one on; in order, so nearly always these are missing.
@@ -360,18 +360,18 @@ wire::ChunkRun RelayReceiver::RelayReception::rest_of(const OpenBlock& open) con
 /// Requests new blocks, as many as there is memory for.
 void RelayReceiver::RelayReception::request_blocks() {
     std::uint32_t filling = 0;
-    for (std::size_t i = 0; i < intake.map().open_count(); ++i) {
-        filling += intake.map().at(i).state == OpenState::filling ? 1U : 0U;
+    for (std::size_t i = 0; i < reassembly.map().open_count(); ++i) {
+        filling += reassembly.map().at(i).state == OpenState::filling ? 1U : 0U;
     }
     const std::uint32_t most =
         std::clamp(limits.requested_max, 1U, std::max(config.resident_blocks / 2, 1U));
     wire::Request request;
     while (filling < most) {
-        const auto opened = intake.open_next();
+        const auto opened = reassembly.open_next();
         if (!opened) {
             break;
         }
-        request.runs.push_back(rest_of(*intake.map().find(*opened)));
+        request.runs.push_back(rest_of(*reassembly.map().find(*opened)));
         ++filling;
     }
     if (!request.runs.empty()) {
@@ -382,8 +382,8 @@ void RelayReceiver::RelayReception::request_blocks() {
 /// A new parent knows nothing of what was requested.
 void RelayReceiver::RelayReception::request_again() {
     wire::Request request;
-    for (std::size_t i = 0; i < intake.map().open_count(); ++i) {
-        if (const OpenBlock& open = intake.map().at(i); open.state == OpenState::filling) {
+    for (std::size_t i = 0; i < reassembly.map().open_count(); ++i) {
+        if (const OpenBlock& open = reassembly.map().at(i); open.state == OpenState::filling) {
             request.runs.push_back(rest_of(open));
         }
     }
@@ -394,9 +394,9 @@ void RelayReceiver::RelayReception::request_again() {
 
 void RelayReceiver::RelayReception::order_finish() {
     const bool holds_all =
-        intake.has_begun() && (config.holds_already || intake.map().holds_all());
-    if (intake.has_begun()) {
-        outcome.bytes_held = intake.bytes_held();
+        reassembly.has_begun() && (config.holds_already || reassembly.map().holds_all());
+    if (reassembly.has_begun()) {
+        outcome.bytes_held = reassembly.bytes_held();
     }
     if (!holds_all || is_finishing || outcome.phase != Phase::moving) {
         return;
@@ -404,8 +404,8 @@ void RelayReceiver::RelayReception::order_finish() {
     is_finishing = true;
     Operation finish;
     finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{intake.next_ticket()++};
-    intake.operations().push_back(finish);
+    finish.ticket = Ticket{reassembly.next_ticket()++};
+    reassembly.operations().push_back(finish);
 }
 
 /// At once if all members below hold it; otherwise after a while, together with others.
@@ -426,19 +426,19 @@ void RelayReceiver::RelayReception::report_done(Instant now) {
 }
 
 std::uint32_t RelayReceiver::RelayReception::blocks_held() const {
-    if (!intake.has_begun()) {
+    if (!reassembly.has_begun()) {
         return children.blocks_held();
     }
     return children.blocks_held() +
-           (config.holds_already ? intake.map().blocks() : intake.map().held());
+           (config.holds_already ? reassembly.map().blocks() : reassembly.map().held());
 }
 
 /// When this member has heard no ancestor for too long.
 std::optional<Instant> RelayReceiver::RelayReception::unheard_at() const {
-    const Duration patience = !was_source_heard                 ? config.ready_timeout
-                              : outcome.phase == Phase::holding ? limits.unheard_end
-                                                                : config.stall_timeout;
-    return is_over() ? std::nullopt : std::optional{source_at + patience + Duration{1}};
+    const Duration timeout = !was_source_heard                 ? config.ready_timeout
+                             : outcome.phase == Phase::holding ? limits.unheard_end
+                                                               : config.stall_timeout;
+    return is_over() ? std::nullopt : std::optional{source_at + timeout + Duration{1}};
 }
 
 void RelayReceiver::RelayReception::watch(Instant now) {
@@ -459,22 +459,22 @@ void RelayReceiver::RelayReception::watch(Instant now) {
 }
 
 void RelayReceiver::RelayReception::watch_disk(Instant now) {
-    const auto patience = disk_patience();
-    disk_watch.look(now, patience.has_value());
-    if (patience && disk_watch.is_stuck(now, *patience)) {
+    const auto timeout = disk_timeout();
+    disk_watch.look(now, timeout.has_value());
+    if (timeout && disk_watch.is_stuck(now, *timeout)) {
         fail(now, {Blame::node, "writing hangs: the disk of this node is stuck"});
     }
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> RelayReceiver::RelayReception::disk_patience() const {
+std::optional<Duration> RelayReceiver::RelayReception::disk_timeout() const {
     if (outcome.phase != Phase::moving) {
         return std::nullopt;
     }
     if (is_finishing) {
-        return finish_patience(config, ending);
+        return finish_timeout(config, ending);
     }
-    return intake.is_first_at_disk() ? std::optional{config.stall_timeout} : std::nullopt;
+    return reassembly.is_first_at_disk() ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
 /// The member stays until RELEASE answers its LEAVE, or a moment.
@@ -488,7 +488,7 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     outcome.culprit = config.own;
     outcome.why = std::move(why);
     end(Phase::failed);
-    stays_until = now + limits.end_patience;
+    stays_until = now + limits.end_timeout;
 }
 
 void RelayReceiver::RelayReception::end(Phase phase) {
@@ -497,9 +497,9 @@ void RelayReceiver::RelayReception::end(Phase phase) {
 }
 
 void RelayReceiver::RelayReception::take(Instant now, OperationBatch& batch) {
-    auto& operations = intake.operations();
+    auto& operations = reassembly.operations();
     if (!is_over()) {
-        children.order_loads(operations, intake.next_ticket());
+        children.order_loads(operations, reassembly.next_ticket());
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -520,8 +520,8 @@ std::optional<Instant> RelayReceiver::RelayReception::next() const {
     }
     auto first =
         earlier(earlier(pulse_at, parent.deadline()), earlier(done_at(), unheard_at()));
-    if (const auto patience = disk_patience()) {
-        first = earlier(first, disk_watch.deadline(*patience));
+    if (const auto timeout = disk_timeout()) {
+        first = earlier(first, disk_watch.deadline(*timeout));
     }
     return first;
 }

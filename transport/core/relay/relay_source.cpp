@@ -43,8 +43,8 @@ struct RelaySource::RelayTransmission {
 
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
-    [[nodiscard]] Duration patience() const;
-    [[nodiscard]] Duration disk_patience() const;
+    [[nodiscard]] Duration progress_timeout() const;
+    [[nodiscard]] Duration disk_timeout() const;
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
     }
@@ -243,28 +243,29 @@ void RelaySource::RelayTransmission::work(Instant now) {
 }
 
 /// How long nothing may move before the members that are not done count as failed.
-Duration RelaySource::RelayTransmission::patience() const {
+Duration RelaySource::RelayTransmission::progress_timeout() const {
     if (seen.count() == 0) {
         return config.ready_timeout;
     }
     // (Both sums wrap alike.)
     const bool have_all = blocks_held_below == (config.members - 1U) * shape.blocks;
-    return have_all ? finish_patience(config, ending) : config.stall_timeout;
+    return have_all ? finish_timeout(config, ending) : config.stall_timeout;
 }
 
-Duration RelaySource::RelayTransmission::disk_patience() const {
-    return is_finishing ? finish_patience(config, ending)
-                        : config.stall_timeout * ending.finish_patience;
+Duration RelaySource::RelayTransmission::disk_timeout() const {
+    return is_finishing ? finish_timeout(config, ending)
+                        : config.stall_timeout * ending.finish_factor;
 }
 
 void RelaySource::RelayTransmission::watch(Instant now) {
-    if (disk_watch.is_stuck(now, disk_patience())) {
+    if (disk_watch.is_stuck(now, disk_timeout())) {
         return fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
     }
-    if (now <= moved_at + patience()) {
+    if (now <= moved_at + progress_timeout()) {
         return;
     }
-    const std::string time = std::to_string(patience() / std::chrono::seconds{1}) + " s";
+    const std::string time =
+        std::to_string(progress_timeout() / std::chrono::seconds{1}) + " s";
     const std::string why =
         seen.count() == 0
             ? "no node has connected to the source within " + time +
@@ -315,7 +316,7 @@ void RelaySource::RelayTransmission::decide(Instant now) {
     released = release_of(result, config);
     children.stop();
     children.tell_all(wire::PacketType::release, wire::write(*released), control);
-    stays_until = now + 2 * limits.end_patience;
+    stays_until = now + 2 * limits.end_timeout;
 }
 
 void RelaySource::RelayTransmission::take(Instant now, OperationBatch& batch) {
@@ -337,8 +338,8 @@ std::optional<Instant> RelaySource::RelayTransmission::next() const {
         stock.wants_loads(read_below())) {
         return kLongAgo;
     }
-    auto first = earlier(pulse_at, moved_at + patience() + Duration{1});
-    return earlier(first, disk_watch.deadline(disk_patience()));
+    auto first = earlier(pulse_at, moved_at + progress_timeout() + Duration{1});
+    return earlier(first, disk_watch.deadline(disk_timeout()));
 }
 
 // ---- the contract

@@ -114,9 +114,9 @@ struct Sender::Transmission {
     /// The rate search may wait for reports first. Once the pass is over the search has no
     /// influence, and repairs are few.
     [[nodiscard]] bool may_send() const { return pass().is_over() || pace.may_send(); }
-    [[nodiscard]] Duration disk_patience() const {
-        return is_finishing ? finish_patience(config, limits.ending)
-                            : config.stall_timeout * limits.ending.finish_patience;
+    [[nodiscard]] Duration disk_timeout() const {
+        return is_finishing ? finish_timeout(config, limits.ending)
+                            : config.stall_timeout * limits.ending.finish_factor;
     }
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed ||
@@ -566,7 +566,7 @@ void Sender::Transmission::fail(Instant now, Rank culprit, Blame blame, std::str
 }
 
 void Sender::Transmission::watch_own_disk(Instant now) {
-    if (disk_watch.is_stuck(now, disk_patience())) {
+    if (disk_watch.is_stuck(now, disk_timeout())) {
         ending.fail(config.own,
                     Blame::node,
                     "reading what is staged hangs: its disk or server is stuck");
@@ -607,7 +607,7 @@ std::optional<Instant> Sender::Transmission::next() const {
     }
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
-    first = earlier(first, disk_watch.deadline(disk_patience()));
+    first = earlier(first, disk_watch.deadline(disk_timeout()));
     if (must_speak()) {
         first = earlier(first, pass().is_over() ? end.deadline() : speaks_at());
     }
@@ -831,7 +831,7 @@ void Sender::on_abort(Instant now, const Error& why) {
 void Sender::on_all_listen(Instant now) {
     // (A member that holds the object answers once its files have their final names.)
     transmission_->readiness.await_until(
-        now + finish_patience(transmission_->config, transmission_->limits.ending));
+        now + finish_timeout(transmission_->config, transmission_->limits.ending));
     work(now);
 }
 
