@@ -347,9 +347,8 @@ tsan:
 # A fuzz target is a program: under clang with libFuzzer, else one that replays its corpus.
 # Of folders that do more than to parse only the parsers are linked.
 TIME       ?= 60
-fuzz_mains := $(addprefix tests/fuzz/,libfuzzer.cpp replay.cpp)
-fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
-fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
+fuzz_files := $(call found,tests/fuzz/*)
+fuzz_names := $(basename $(notdir $(fuzz_files)))
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(call rooms,transport/base transport/os transport/wire transport/seal \
   transport/core stager/control stager/spec stager/config)
@@ -370,8 +369,10 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   slurm/slurm_codec spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,\
   business_card host_message static/hello static/host_file))
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
-$(FUZZERS): $(BUILD)/fuzz/%: $(call objects,obj,tests/fuzz/%.cpp $(fuzz_main)) \
-            $(BUILD)/obj/fuzz-parts.a $(call archives,obj,$(fuzz_whole))
+$(foreach one,$(fuzz_files),$(eval \
+  $(BUILD)/fuzz/$(basename $(notdir $(one))): $(call objects,obj,$(one))))
+$(FUZZERS): $(call objects,obj,$(fuzz_main)) $(BUILD)/obj/fuzz-parts.a \
+            $(call archives,obj,$(fuzz_whole))
 	@echo "  LINK $@"; mkdir -p $(@D)
 	@$(CXX) $(LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer,$(PIE)) -o $@ \
 	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)

@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <csignal>

@@ -1,14 +1,11 @@
 #include "pmix/static/host_file.h"
 
 #include "pmix/business_card.h"
+#include "transport/base/address.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -34,20 +31,6 @@ Error in_line(const std::string& file, std::size_t line, const std::string& why)
     return {Blame::user, file + ", line " + std::to_string(line) + ": " + why};
 }
 
-std::optional<IpAddress> address_of(const addrinfo& info) {
-    if (info.ai_family == AF_INET) {
-        sockaddr_in place{};
-        std::memcpy(&place, info.ai_addr, sizeof(place));
-        return ip_from_bytes(std::as_bytes(std::span{&place.sin_addr, 1}));
-    }
-    if (info.ai_family == AF_INET6) {
-        sockaddr_in6 place{};
-        std::memcpy(&place, info.ai_addr, sizeof(place));
-        return ip_from_bytes(std::as_bytes(std::span{&place.sin6_addr, 1}));
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 Result<IpAddress> resolve_host(const std::string& name) {
@@ -63,12 +46,12 @@ Result<IpAddress> resolve_host(const std::string& name) {
     if (status != 0) {
         return Error{Blame::user, name + ": " + ::gai_strerror(status)};
     }
-    const std::optional<IpAddress> address =
-        list ? address_of(*list) : std::optional<IpAddress>{};
+    const auto address = list ? Address::from_socket(list->ai_addr, list->ai_addrlen)
+                              : Result<Address>{Error{Blame::user, ""}};
     if (!address) {
         return Error{Blame::user, name + " has no address"};
     }
-    return *address;
+    return address->ip;
 }
 
 Result<std::vector<std::string>> parse_host_file(std::string_view text,

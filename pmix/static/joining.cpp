@@ -98,9 +98,9 @@ bool is_final(const Error& error) {
     return error.cause() == 0 || error.cause() == EACCES || error.cause() == ECANCELED;
 }
 
-Error out_of_patience(const std::string& where,
-                      const Waiting& waiting,
-                      const std::optional<Error>& last) {
+Error timed_out(const std::string& where,
+                const Waiting& waiting,
+                const std::optional<Error>& last) {
     std::string sentence = where + " gave no table within " + waiting.in_words();
     if (last) {
         sentence += ": " + last->sentence();
@@ -134,7 +134,7 @@ Result<CardTable> join_group(const HelloKey& key,
             return waiting.error(Waiting::Woken::interrupted, where);
         }
     }
-    return out_of_patience(where, waiting, last);
+    return timed_out(where, waiting, last);
 }
 
 }  // namespace stage

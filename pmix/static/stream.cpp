@@ -1,5 +1,6 @@
 #include "pmix/static/stream.h"
 
+#include "transport/base/address.h"
 #include "transport/base/codec.h"
 
 #include <netinet/in.h>
@@ -15,46 +16,6 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 
-struct Place {
-    sockaddr_storage storage{};
-    socklen_t length = 0;
-
-    [[nodiscard]] const sockaddr* get() const {
-        return reinterpret_cast<const sockaddr*>(&storage);
-    }
-};
-
-Place place_of(const IpAddress& address, std::uint16_t port) {
-    Place place;
-    if (address.family == IpFamily::v4) {
-        sockaddr_in v4{};
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(port);
-        std::memcpy(&v4.sin_addr, address.octets.data(), 4);
-        std::memcpy(&place.storage, &v4, sizeof(v4));
-        place.length = sizeof(v4);
-    } else {
-        sockaddr_in6 v6{};
-        v6.sin6_family = AF_INET6;
-        v6.sin6_port = htons(port);
-        std::memcpy(&v6.sin6_addr, address.octets.data(), 16);
-        std::memcpy(&place.storage, &v6, sizeof(v6));
-        place.length = sizeof(v6);
-    }
-    return place;
-}
-
-IpAddress address_of(const sockaddr_storage& storage) {
-    if (storage.ss_family == AF_INET6) {
-        sockaddr_in6 v6{};
-        std::memcpy(&v6, &storage, sizeof(v6));
-        return *ip_from_bytes(std::as_bytes(std::span{&v6.sin6_addr, 1}));
-    }
-    sockaddr_in v4{};
-    std::memcpy(&v4, &storage, sizeof(v4));
-    return *ip_from_bytes(std::as_bytes(std::span{&v4.sin_addr, 1}));
-}
-
 UniqueFd tcp_socket(const IpAddress& address) {
     const int family = address.family == IpFamily::v4 ? AF_INET : AF_INET6;
     return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
@@ -69,7 +30,7 @@ std::string at(const IpAddress& address, std::uint16_t port) {
 Result<UniqueFd> listen_tcp(const IpAddress& address, std::uint16_t port) {
     UniqueFd socket = tcp_socket(address);
     const int yes = 1;
-    const Place place = place_of(address, port);
+    const SocketAddress place = Address{.ip = address, .port = port}.to_socket();
     if (!socket ||
         ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
         ::bind(socket.get(), place.get(), place.length) != 0 ||
@@ -87,19 +48,18 @@ Result<UniqueFd> listen_tcp(const IpAddress& address, std::uint16_t port) {
 std::optional<Visitor> accept_tcp(const UniqueFd& listener) {
     sockaddr_storage storage{};
     socklen_t length = sizeof(storage);
-    UniqueFd socket{::accept4(listener.get(),
-                              reinterpret_cast<sockaddr*>(&storage),
-                              &length,
-                              SOCK_CLOEXEC | SOCK_NONBLOCK)};
-    if (!socket) {
+    auto* const peer = reinterpret_cast<sockaddr*>(&storage);
+    UniqueFd socket{::accept4(listener.get(), peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    const auto from = socket ? Address::from_socket(peer, length) : Result<Address>{Address{}};
+    if (!socket || !from) {
         return std::nullopt;
     }
-    return Visitor{.socket = std::move(socket), .from = address_of(storage)};
+    return Visitor{.socket = std::move(socket), .from = from->ip};
 }
 
 Result<UniqueFd> begin_connect(const IpAddress& address, std::uint16_t port) {
     UniqueFd socket = tcp_socket(address);
-    const Place place = place_of(address, port);
+    const SocketAddress place = Address{.ip = address, .port = port}.to_socket();
     if (!socket ||
         (::connect(socket.get(), place.get(), place.length) != 0 && errno != EINPROGRESS)) {
         return Error::from_errno(Blame::node, at(address, port));

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <optional>
 
 namespace stage {
 namespace {

@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,12 +30,6 @@ enum Word : std::uint8_t { done = 0, failed = 1, room = 2 };
 
 Error said_errno(std::string_view doing) {
     return Error::from_errno(Blame::node, doing);
-}
-
-bool has_size(int fd, std::uint64_t size) {
-    struct stat status {};
-    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           static_cast<std::uint64_t>(status.st_size) == size;
 }
 
 Status read_block(int fd, MutableBytes room, std::uint64_t offset) {

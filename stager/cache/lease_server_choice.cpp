@@ -17,19 +17,19 @@ Digest128 draw(const std::string& node, Bytes of) {
 
 }  // namespace
 
-std::vector<std::string> draw_keepers(std::vector<std::string> nodes) {
+std::vector<std::string> draw_lease_servers(std::vector<std::string> nodes) {
     std::ranges::sort(nodes, {}, [](const std::string& node) { return draw(node, {}); });
-    nodes.resize(std::min(nodes.size(), kKeepersMax));
+    nodes.resize(std::min(nodes.size(), kLeaseServersMax));
     return nodes;
 }
 
-std::size_t keeper_of(const std::vector<std::string>& keepers, const LeasedFile& file) {
-    invariant(!keepers.empty(), "there is a keeper");
+std::size_t lease_server_of(const std::vector<std::string>& servers, const LeasedFile& file) {
+    invariant(!servers.empty(), "there is a lease server");
     ByteWriter name;
     name.u32(file.uid).raw(file.stamp);
     const auto least = std::ranges::min_element(
-        keepers, {}, [&](const std::string& node) { return draw(node, name.view()); });
-    return static_cast<std::size_t>(least - keepers.begin());
+        servers, {}, [&](const std::string& node) { return draw(node, name.view()); });
+    return static_cast<std::size_t>(least - servers.begin());
 }
 
 }  // namespace stage

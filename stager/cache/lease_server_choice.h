@@ -14,13 +14,13 @@
 
 namespace stage {
 
-inline constexpr std::size_t kKeepersMax = 64;
+inline constexpr std::size_t kLeaseServersMax = 64;
 
-/// Returns at most kKeepersMax of `nodes`, independent of their order.
-[[nodiscard]] std::vector<std::string> draw_keepers(std::vector<std::string> nodes);
+/// Returns at most kLeaseServersMax of `nodes`, independent of their order.
+[[nodiscard]] std::vector<std::string> draw_lease_servers(std::vector<std::string> nodes);
 
-/// Returns the index of one of `keepers`; requires that there is one.
-[[nodiscard]] std::size_t keeper_of(const std::vector<std::string>& keepers,
-                                    const LeasedFile& file);
+/// Returns the index of one of `servers`; requires that there is one.
+[[nodiscard]] std::size_t lease_server_of(const std::vector<std::string>& servers,
+                                          const LeasedFile& file);
 
 }  // namespace stage

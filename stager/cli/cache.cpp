@@ -34,7 +34,7 @@ int fail(int code, const std::string& sentence) {
 }
 
 int wrong_use(const std::string& what) {
-    return fail(EX_USAGE, what + "; stagecast cache --help tells more");
+    return fail(EX_USAGE, what + "; stagecast cache --help has more");
 }
 
 std::string user_of(std::uint32_t uid) {

@@ -9,7 +9,6 @@
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
 #include "stager/cli/status.h"
-#include "stager/config/config.h"
 #include "stager/control/message.h"
 #include "transport/os/installation.h"
 

@@ -1,7 +1,6 @@
 #include "stager/cli/prolog.h"
 
 #include "stager/cli/common/command_line.h"
-#include "stager/cli/common/daemon_socket.h"
 #include "stager/config/config.h"
 #include "stager/config/value.h"
 #include "stager/control/client.h"

@@ -6,14 +6,12 @@
 #include "stager/cli/push/push_report.h"
 #include "stager/control/client.h"
 #include "stager/control/push_key.h"
-#include "transport/base/invariant.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sysexits.h>
 #include <unistd.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 namespace stage {
@@ -22,9 +20,9 @@ namespace {
 constexpr int kNothingDone = 2;
 constexpr Duration kConnectTimeout = std::chrono::seconds{5};
 /// Time limit for an answer that has begun to arrive.
-constexpr Duration kReadPatience = std::chrono::seconds{30};
+constexpr Duration kReadTimeout = std::chrono::seconds{30};
 /// Time after Ctrl-C for the nodes to clean up.
-constexpr Duration kEndPatience = std::chrono::seconds{5};
+constexpr Duration kEndTimeout = std::chrono::seconds{5};
 constexpr int kLookMs = 500;
 
 int tell(const PushOptions& options, const Result<Answer>& answer) {
@@ -45,7 +43,7 @@ int tell(const PushOptions& options, const Result<Answer>& answer) {
 /// END ends the push like a closed connection, and is answered after this node's clean-up.
 int interrupt(const Call& call, const PushOptions& options) {
     static_cast<void>(::shutdown(call.fd(), SHUT_WR));
-    return tell(options, call.answer(kEndPatience));
+    return tell(options, call.answer(kEndTimeout));
 }
 
 int wait(const Call& call, const PushOptions& options, PushProgress progress) {
@@ -58,7 +56,7 @@ int wait(const Call& call, const PushOptions& options, PushProgress progress) {
         }
         if (ready > 0) {
             progress.clear();
-            return tell(options, call.answer(kReadPatience));
+            return tell(options, call.answer(kReadTimeout));
         }
         progress.show();
     }

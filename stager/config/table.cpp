@@ -15,28 +15,6 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kAnySize = std::numeric_limits<std::int64_t>::max();
 
-/// The Levenshtein distance, ignoring case: letters to insert, delete or replace.
-std::size_t distance(std::string_view left, std::string_view right) {
-    std::vector<std::size_t> row(right.size() + 1);
-    std::size_t last = right.size();
-    for (std::size_t j = 0; j < row.size(); ++j) {
-        row[j] = j;
-    }
-    for (std::size_t i = 1; i <= left.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= right.size(); ++j) {
-            const bool same = same_word(left.substr(i - 1, 1), right.substr(j - 1, 1));
-            const std::size_t best = std::min({row[j], row[j - 1]}) + 1;
-            const std::size_t replaced = diagonal + (same ? 0U : 1U);
-            diagonal = row[j];
-            row[j] = std::min(best, replaced);
-            last = row[j];
-        }
-    }
-    return right.empty() ? left.size() : last;
-}
-
 constexpr std::array kKeys{
     ConfigKey{"Enabled",
               FlagKey{&Config::enabled},
@@ -308,7 +286,7 @@ std::string unknown_key(std::string_view name) {
     std::string all;
     for (const ConfigKey& key : config_keys()) {
         const std::size_t far =
-            name.size() > kNameShown ? kNameShown : distance(key.name, name);
+            name.size() > kNameShown ? kNameShown : edit_distance(key.name, name);
         if (far < least) {
             least = far;
             nearest = &key;

@@ -45,7 +45,7 @@ bool is_untaken(const Error& error) {
 constexpr int kBetweenTriesMs = 50;
 
 /// The error for a connection without an answer.
-constexpr Duration kLookPatience = std::chrono::seconds{1};
+constexpr Duration kLookTimeout = std::chrono::seconds{1};
 
 /// Makes a socket that is none of 0, 1, 2, whichever of them the host process has closed.
 UniqueFd open_socket() {
@@ -230,7 +230,7 @@ Result<Answer> Call::answer(Duration timeout) const {
 }
 
 UniqueFd root_of_listener(const std::string& socket_path) {
-    const auto fd = connected(socket_path, kLookPatience, {});
+    const auto fd = connected(socket_path, kLookTimeout, {});
     ucred peer{};
     socklen_t length = sizeof peer;
     if (!fd || !check_peer(*fd, socket_path) ||

@@ -29,7 +29,7 @@ class AskServer {
   public:
     struct Hooks {
         std::function<TellMessage(const StageKey& key)> tell;
-        /// An earlier life of the job has ended here: the plugin is loaded on this node.
+        /// An earlier run of the job has ended here: the plugin is loaded on this node.
         std::function<bool(std::uint32_t job_id)> has_ended;
         std::function<void(const StageRequest& request)> announce;
     };
@@ -42,7 +42,7 @@ class AskServer {
 
   private:
     struct Question {
-        explicit Question(Services& services) : asker{services} {}
+        explicit Question(Services& services) : asker{services.loop, services.children} {}
 
         StageRequest request;
         std::string sender;

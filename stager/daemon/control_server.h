@@ -33,7 +33,7 @@ class ControlServer {
     /// Closes a socket without blocking, even if a user's unread descriptors are in it.
     using OnClose = std::function<void(UniqueFd)>;
 
-    /// Listens at `path` and replaces a socket that a dead daemon left. Makes the socket again
+    /// Listens at `path` and replaces the socket of an earlier daemon. Makes the socket again
     /// if another process (a cleaner of old files) removes it while the daemon runs. All
     /// arguments must outlive the server.
     static Result<std::unique_ptr<ControlServer>> open(const std::string& path,

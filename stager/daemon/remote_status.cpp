@@ -1,7 +1,6 @@
 #include "stager/daemon/remote_status.h"
 
 #include "stager/daemon/base/loop.h"
-#include "stager/link/credentials.h"
 #include "stager/link/link.h"
 
 #include <utility>
@@ -9,9 +8,9 @@
 namespace stage {
 
 RemoteStatus::RemoteStatus(Services& services)
-    : services_{services}, asker_{services}, alarm_{services.loop, [this] {
-                                                        finish(std::nullopt);
-                                                    }} {
+    : services_{services},
+      asker_{services.loop, services.children},
+      alarm_{services.loop, [this] { finish(std::nullopt); }} {
 }
 
 void RemoteStatus::ask(const ReportQuestion& question,
@@ -20,9 +19,9 @@ void RemoteStatus::ask(const ReportQuestion& question,
     question_ = question;
     on_report_ = std::move(on_report);
     alarm_.set(services_.loop.now() + kRemoteStatusMax);
-    const auto known = services_.addresses.find(node);
-    if (known != services_.addresses.end()) {
-        connect(node, known->second);
+    const auto known = services_.addresses.of(node);
+    if (known) {
+        connect(node, *known);
         return;
     }
     asker_.ask(

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/tree/driven_link.h"
 #include "stager/daemon/tree/tree_message.h"

@@ -57,7 +57,7 @@ constexpr std::array kTargetRemedies{
 
 /// True if this node's user database has our uid. Without an entry only one of our groups
 /// counts.
-bool knows_us() {
+bool has_user_entry() {
     constexpr std::size_t kEntryMax = 65'536;
     std::vector<char> buffer(kEntryMax);
     passwd entry{};
@@ -78,9 +78,9 @@ Error with_remedy(const std::array<Remedy, Count>& remedies,
                   int cause) {
     for (const Remedy& remedy : remedies) {
         if (remedy.cause == cause) {
-            const bool is_stranger = cause == EACCES && !knows_us();
+            const bool is_unknown = cause == EACCES && !has_user_entry();
             return Error::from_errno(remedy.blame, path, cause)
-                .remedy(is_stranger ? unknown_user_advice() : std::string{remedy.advice});
+                .remedy(is_unknown ? unknown_user_advice() : std::string{remedy.advice});
         }
     }
     return Error::from_errno(Blame::node, path, cause);

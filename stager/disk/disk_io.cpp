@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -84,6 +85,12 @@ int take_room(int fd, std::uint64_t bytes) {
         cause = ::ftruncate(fd, size) == 0 ? 0 : errno;
     }
     return cause;
+}
+
+bool has_size(int fd, std::uint64_t bytes) {
+    struct stat status {};
+    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           static_cast<std::uint64_t>(status.st_size) == bytes;
 }
 
 }  // namespace stage

@@ -19,6 +19,9 @@ namespace stage {
 /// is 0; otherwise errno says why a file could not be read.
 [[nodiscard]] bool has_same_bytes(int one, int other, std::uint64_t size);
 
+/// True if `fd` is a regular file of this size.
+[[nodiscard]] bool has_size(int fd, std::uint64_t bytes);
+
 /// Sets the length of the empty file and allocates its space, so that a full disk is noticed
 /// before the first byte arrives. On a file system in memory nothing is allocated: that would
 /// keep the disk thread busy for 0.3 s per GB while blocks arrive, and would not place them any

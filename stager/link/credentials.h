@@ -1,7 +1,7 @@
 // Lets munge make and check the credentials by which daemons prove their identity.
 //
-// Munge's two calls may block for seconds if munged is dead or stopped. So a question is put
-// here and answered later; a Link never waits. MungeClient (munge_client.h) is the real
+// Munge's two calls may block for seconds if munged does not answer. So a question is put here
+// and answered later; a Link never waits. MungeClient (munge_client.h) is the real
 // implementation; tests use another one, with credentials of any uid or age.
 #pragma once
 

@@ -1,12 +1,11 @@
 #include "stager/link/frame_seal.h"
 
 #include "transport/base/codec.h"
+#include "transport/seal/algorithms.h"
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
-#include <openssl/params.h>
 
 #include <algorithm>
 #include <string_view>
@@ -22,31 +21,10 @@ const unsigned char* raw(const std::byte* bytes) {
     return reinterpret_cast<const unsigned char*>(bytes);
 }
 
-struct KdfFree {
-    void operator()(EVP_KDF* kdf) const { EVP_KDF_free(kdf); }
-    void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
-};
-
-/// HKDF-SHA256 (RFC 5869), extract and expand. It can't fail for the inputs used here.
 void hkdf(Bytes secret, Bytes salt, std::string_view label, MutableBytes out) {
-    const std::unique_ptr<EVP_KDF, KdfFree> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
-    const std::unique_ptr<EVP_KDF_CTX, KdfFree> context{EVP_KDF_CTX_new(kdf.get())};
-    invariant(context != nullptr, "OpenSSL knows HKDF");
-    // OSSL_PARAM is not const-correct: OpenSSL does not write to these.
-    const auto octets = [](const char* name, Bytes bytes) {
-        return OSSL_PARAM_construct_octet_string(
-            name, const_cast<std::byte*>(bytes.data()), bytes.size());
-    };
-    std::array<char, 7> digest{"SHA256"};
-    const std::array parameters{
-        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), 0),
-        octets(OSSL_KDF_PARAM_KEY, secret),
-        octets(OSSL_KDF_PARAM_SALT, salt),
-        octets(OSSL_KDF_PARAM_INFO, as_bytes(label)),
-        OSSL_PARAM_construct_end()};
-    invariant(
-        EVP_KDF_derive(context.get(), raw(out.data()), out.size(), parameters.data()) == 1,
-        "HKDF takes any secret, salt and label");
+    const std::unique_ptr<EVP_KDF, seal::KdfFree> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
+    invariant(kdf != nullptr, "OpenSSL knows HKDF");
+    seal::hkdf(kdf.get(), secret, salt, as_bytes(label), out);
 }
 
 DirectionKey derive_direction(Bytes secret,

@@ -20,7 +20,7 @@ void set_option(int fd, int level, int name, int value) {
 
 /// Gives the socket a source port that only root can bind, if one is free and this process may
 /// bind it: the listener at the other end evicts connections from such a port last.
-bool take_privileged_port(int fd, int family) {
+bool take_privileged_port(int fd, IpFamily family) {
     constexpr unsigned kFirst = 600;  // Well-known services use the ports below.
     constexpr unsigned kCount = kUnprivilegedPorts - kFirst;
     // A service that starts later can still listen there, and a port whose last connection went
@@ -29,16 +29,8 @@ bool take_privileged_port(int fd, int family) {
     const unsigned begin = random_value<std::uint16_t>();
     for (unsigned tries = 0; tries < kCount; ++tries) {
         const auto port = static_cast<std::uint16_t>(kFirst + (begin + tries) % kCount);
-        sockaddr_in6 any6{};
-        any6.sin6_family = AF_INET6;
-        any6.sin6_port = htons(port);
-        sockaddr_in any4{};
-        any4.sin_family = AF_INET;
-        any4.sin_port = htons(port);
-        const bool is_v6 = family == AF_INET6;
-        const auto* own = is_v6 ? reinterpret_cast<const sockaddr*>(&any6)
-                                : reinterpret_cast<const sockaddr*>(&any4);
-        if (::bind(fd, own, is_v6 ? sizeof any6 : sizeof any4) == 0) {
+        const SocketAddress any = Address{.ip = {.family = family}, .port = port}.to_socket();
+        if (::bind(fd, any.get(), any.length) == 0) {
             return true;
         }
         if (errno != EADDRINUSE) {
@@ -126,7 +118,7 @@ void Link::start_connecting(Instant now) {
         }
         prepare_socket();
         const bool is_privileged =
-            tries < kPrivilegedTries && take_privileged_port(socket_.get(), address_.family());
+            tries < kPrivilegedTries && take_privileged_port(socket_.get(), address_.ip.family);
         if (::connect(socket_.get(), to.get(), to.length) == 0) {
             check_connected();
             return;

@@ -12,27 +12,20 @@ constexpr int kBacklog = 512;
 /// Connections taken per call, so that a flood leaves the loop time for others.
 constexpr int kAcceptAtOnce = 64;
 
-Result<UniqueFd> bound_socket(int family, std::uint16_t port) {
-    UniqueFd fd{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+Result<UniqueFd> bound_socket(IpFamily family, std::uint16_t port) {
+    const Address any{.ip = {.family = family}, .port = port};
+    UniqueFd fd{::socket(any.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     if (!fd) {
         return Error::from_errno(Blame::node, "opening a TCP socket");
     }
     const int on = 1;
     const int off = 0;
     static_cast<void>(::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
-    sockaddr_in6 any6{};
-    any6.sin6_family = AF_INET6;
-    any6.sin6_port = htons(port);
-    sockaddr_in any4{};
-    any4.sin_family = AF_INET;
-    any4.sin_port = htons(port);
-    if (family == AF_INET6) {
+    const SocketAddress place = any.to_socket();
+    if (any.is_v6()) {
         static_cast<void>(::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off));
     }
-    const auto* address = family == AF_INET6 ? reinterpret_cast<const sockaddr*>(&any6)
-                                             : reinterpret_cast<const sockaddr*>(&any4);
-    const socklen_t length = family == AF_INET6 ? sizeof any6 : sizeof any4;
-    if (::bind(fd.get(), address, length) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+    if (::bind(fd.get(), place.get(), place.length) != 0 || ::listen(fd.get(), kBacklog) != 0) {
         return Error::from_errno(Blame::node, "listening on TCP port " + std::to_string(port));
     }
     return fd;
@@ -80,9 +73,9 @@ Result<Listener> Listener::open(std::uint16_t port,
                                 const LinkPolicy& policy,
                                 Credentials& credentials,
                                 const Logger& log) {
-    auto socket = bound_socket(AF_INET6, port);
+    auto socket = bound_socket(IpFamily::v6, port);
     if (!socket && socket.error().cause() != EADDRINUSE) {
-        socket = bound_socket(AF_INET, port);
+        socket = bound_socket(IpFamily::v4, port);
     }
     if (!socket) {
         return std::move(socket).error();

@@ -109,8 +109,8 @@ void MungeClient::ask_next() {
     const auto& message = question.message;
     const ssize_t sent =
         ::send(helper_.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    // A helper that can't take one message into an empty socket is dead; on_readable() sees the
-    // end of its socket, and the question goes to its successor.
+    // A helper that can't take one message into an empty socket has ended; on_readable() sees
+    // the end of its socket, and the question goes to its successor.
     if (sent != static_cast<ssize_t>(message.size())) {
         waiting_.push_front(std::move(question));
         return;

@@ -1,6 +1,6 @@
 // Asks munge through a helper process, so that the daemon's only thread never blocks.
 //
-// libmunge tries to reach a dead or stopped munged for seconds, and can't be interrupted. The
+// libmunge waits seconds for a munged that does not answer, and can't be interrupted. The
 // helper (forked by the spawner, role run_munge_helper) holds one end of a SOCK_SEQPACKET pair
 // and answers one question after the other; this is the other end. Questions are queued here,
 // not there, so that a question that is not needed any more costs nothing. If the helper dies,

@@ -50,7 +50,7 @@ void fields(auto& on, Like<CancelOrder> auto& order) {
     on.any_cut(order.sentence, kSentenceMax).flag(order.only_in_prolog);
 }
 
-void fields(auto& /*on*/, Like<KeepersQuestion> auto& /*question*/) {
+void fields(auto& /*on*/, Like<LeaseServersQuestion> auto& /*question*/) {
 }
 
 void fields(auto& on, Like<JobsQuestion> auto& question) {

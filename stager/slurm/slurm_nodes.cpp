@@ -168,7 +168,7 @@ Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question) {
                      : Result<SlurmAnswer>{addresses.error()};
 }
 
-Result<SlurmAnswer> find_keepers() {
+Result<SlurmAnswer> find_lease_servers() {
     const auto addresses = load_nodes(false);
     if (!addresses) {
         return addresses.error();
@@ -177,7 +177,7 @@ Result<SlurmAnswer> find_keepers() {
     for (const auto& [name, address] : *addresses) {
         names.push_back(name);
     }
-    return with_addresses(draw_keepers(std::move(names)), *addresses, true);
+    return with_addresses(draw_lease_servers(std::move(names)), *addresses, true);
 }
 
 }  // namespace stage

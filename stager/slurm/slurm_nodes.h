@@ -16,6 +16,6 @@ namespace stage {
 [[nodiscard]] Result<std::vector<std::string>> expand_nodes(const std::string& list);
 [[nodiscard]] Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question);
 /// The nodes that are up; one without an address has an empty one.
-[[nodiscard]] Result<SlurmAnswer> find_keepers();
+[[nodiscard]] Result<SlurmAnswer> find_lease_servers();
 
 }  // namespace stage

@@ -201,8 +201,8 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
     if (const auto* order = std::get_if<CancelOrder>(&question)) {
         return cancel(*order);
     }
-    if (std::holds_alternative<KeepersQuestion>(question)) {
-        return find_keepers();
+    if (std::holds_alternative<LeaseServersQuestion>(question)) {
+        return find_lease_servers();
     }
     if (const auto* ask = std::get_if<JobsQuestion>(&question)) {
         return job_states(ask->job_ids);

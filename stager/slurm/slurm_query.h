@@ -34,7 +34,7 @@ struct ResolveQuestion {
     bool may_miss = false;  ///< A node without an address is no error.
 };
 /// The nodes that serve leases (cache/lease_server_choice.h), with addresses.
-struct KeepersQuestion {};
+struct LeaseServersQuestion {};
 /// One job with everything that a stage needs to know of it. The answer is a SlurmJob.
 struct JobStateQuestion {
     std::uint32_t job_id = 0;
@@ -67,7 +67,7 @@ using SlurmQuestion = std::variant<ExpandQuestion,
                                    ResolveQuestion,
                                    JobStateQuestion,
                                    CancelOrder,
-                                   KeepersQuestion,
+                                   LeaseServersQuestion,
                                    JobsQuestion,
                                    FailureOrder>;
 

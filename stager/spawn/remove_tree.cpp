@@ -19,9 +19,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <functional>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>

@@ -44,7 +44,7 @@ class SpawnerProcess {
 
     void run() {
         while (alive_) {
-            wait_and_serve(patience());
+            wait_and_serve(poll_timeout());
             end_late_starts();
         }
         end_children();
@@ -52,7 +52,7 @@ class SpawnerProcess {
 
   private:
     void wait_and_serve(int timeout_ms);
-    [[nodiscard]] int patience() const;
+    [[nodiscard]] int poll_timeout() const;
     void end_late_starts();
     void on_request();
     void act(const NumberedRequest& numbered, const std::vector<UniqueFd>& fds);
@@ -128,7 +128,7 @@ void SpawnerProcess::act(const NumberedRequest& numbered, const std::vector<Uniq
 }
 
 /// How long poll() may wait, milliseconds: a second while some child is not executed yet.
-int SpawnerProcess::patience() const {
+int SpawnerProcess::poll_timeout() const {
     constexpr int kSecond = 1000;
     const bool starting =
         std::any_of(children_.begin(), children_.end(), [](const auto& entry) {

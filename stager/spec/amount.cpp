@@ -20,13 +20,16 @@ std::string scaled_text(std::uint64_t bytes, unsigned step, const Units& units) 
         amount /= step;
         ++unit;
     }
-    std::array<char, 32> text{};
-    static_cast<void>(
-        std::snprintf(text.data(), text.size(), "%.1f %s", amount, units.at(unit)));
-    return text.data();
+    return tenths_text(amount) + ' ' + units.at(unit);
 }
 
 }  // namespace
+
+std::string tenths_text(double number) {
+    std::array<char, 48> text{};
+    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f", number));
+    return text.data();
+}
 
 std::string amount_text(std::uint64_t bytes) {
     return scaled_text(bytes, 1000, {"KB", "MB", "GB", "TB", "PB"});

@@ -12,6 +12,9 @@ namespace stage {
 /// "512 bytes", "1.5 GiB": powers of 1024, for space on disks.
 [[nodiscard]] std::string binary_amount_text(std::uint64_t bytes);
 
+/// "3.1".
+[[nodiscard]] std::string tenths_text(double number);
+
 /// "1 node", "3 nodes".
 [[nodiscard]] std::string count_text(std::uint64_t number, std::string_view what);
 

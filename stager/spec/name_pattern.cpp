@@ -2,6 +2,7 @@
 
 #include "stager/control/message.h"
 #include "stager/spec/destination.h"
+#include "transport/base/written_value.h"
 
 #include <algorithm>
 
@@ -11,10 +12,6 @@ namespace {
 constexpr std::string_view kLetters = "jAaun";
 /// Slurm's limit of digits after a percent sign.
 constexpr std::size_t kMaxPadding = 10;
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /// A pattern that a percent sign begins.
 struct Pattern {

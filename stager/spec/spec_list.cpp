@@ -216,7 +216,7 @@ bool take_option(std::string_view word, StageOptions& options) {
 }
 
 /// Returns nothing if `head` is not what append_options() writes after the version.
-std::optional<StageOptions> parse_wishes(std::string_view head) {
+std::optional<StageOptions> parse_options(std::string_view head) {
     StageOptions options;
     if (take_until(head, ',') != kVersion) {
         return std::nullopt;
@@ -282,7 +282,7 @@ Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
         return forged("it is longer than 32 KiB");
     }
     std::string_view rest = line;
-    if (!parse_wishes(take_until(rest, ';'))) {
+    if (!parse_options(take_until(rest, ';'))) {
         return Error{Blame::node,
                      "the job's list of files to stage is damaged or of another version"}
             .remedy("install the same stagecast on the submit host and on the nodes");
@@ -305,7 +305,7 @@ Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
 }
 
 StageOptions options_in(std::string_view line) {
-    return parse_wishes(take_until(line, ';')).value_or(StageOptions{});
+    return parse_options(take_until(line, ';')).value_or(StageOptions{});
 }
 
 }  // namespace stage

@@ -3,7 +3,6 @@
 // stagecastd passes its control socket as descriptor 3 and says so in the environment;
 // libstagecast-mpi passes a socket, too, and says so by the only argument; any other caller
 // says on the command line what to send and where.
-#include "stager/control/message.h"
 #include "stager/messages/worker_setup.h"
 #include "stager/mpi/messages/call_message.h"
 #include "stager/worker/called/called_engine.h"

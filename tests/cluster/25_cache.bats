@@ -150,7 +150,7 @@ teardown() { test_ends; }
   script "srun /srv/rank.sh"
   submit -N1 -n1 -w n1 --array=0-3 --stage-file=data job.sh
   local task sum=0
-  wait_for "$PATIENCE" no_jobs
+  wait_for "$JOB_TIMEOUT" no_jobs
   for task in $(lab exec squeue -h -t all -r -o %A -j "$JOB"); do
     explained "$task" n1
     said .outcome '"ok"'

@@ -32,24 +32,24 @@ said_by() { log_since "stagecastd-$1" | grep -q "$2"; }
 asked() { [ "$(daemon_logs | grep -c 'asks for the lease of a file')" = "$1" ]; }
 kill_daemon() { lab on "$1" bash -c 'kill -KILL "$(cat /run/lab/stagecastd.pid)"'; }
 
-# keeper_of NAME SIZE: sets KEEPER to the node that keeps its lease, and OTHERS to those that don't.
+# lease_server_of NAME SIZE: sets LEASE_SERVER to the node that keeps its lease, and OTHERS to those that don't.
 # No node has the file then, and the lease server knows nothing of it.
-keeper_of() {
+lease_server_of() {
   local node
   log_mark
   on_node n0 "$1"
   OTHERS=()
   for node in "${NODES[@]}"; do
-    if said_by "$node" 'asks for the lease of a file'; then KEEPER=$node; else OTHERS+=("$node"); fi
+    if said_by "$node" 'asks for the lease of a file'; then LEASE_SERVER=$node; else OTHERS+=("$node"); fi
   done
   wait_for 20 kept n0 "$2"
   gone n0 "$2"
   restart_daemon n0
-  [ "$KEEPER" = n0 ] || restart_daemon "$KEEPER"
+  [ "$LEASE_SERVER" = n0 ] || restart_daemon "$LEASE_SERVER"
   log_mark
 }
 
-# A node does not ask a keeper again for a while that was silent once; the next test shall find it asking.
+# A node does not ask a lease server again for a while that was silent once; the next test shall find it asking.
 forget_silence() { restart_daemon "$1"; }
 
 # slow_reader NODE NAME [MS]: a job there reads the file, for seconds; READER is its id.
@@ -73,7 +73,7 @@ waiting_on() {
   old_input data 6000001
   script "srun /srv/rank.sh"
   submit -N1 -n1 --array=0-19 --stage-file=data job.sh
-  wait_for "$PATIENCE" no_jobs
+  wait_for "$JOB_TIMEOUT" no_jobs
   local id task node sum=0 count=0 nodes
   while read -r id task node; do
     [ "$(explain "$id" "$node" | jq -r .outcome)" = ok ]
@@ -170,32 +170,32 @@ waiting_on() {
   run ! grep 'PMIx host was lost' <(daemon_logs)
 }
 
-@test "the keeper's daemon is killed while a node waits: that one reads" {
+@test "the lease server's daemon is killed while a node waits: that one reads" {
   old_input data 8000006
   script "srun /srv/rank.sh"
-  keeper_of data 8000006
+  lease_server_of data 8000006
   slow_reader "${OTHERS[0]}" data
   waiting_on "${OTHERS[1]}" data 2
-  kill_daemon "$KEEPER"
+  kill_daemon "$LEASE_SERVER"
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data on "${OTHERS[1]}"
   [ "$(read_by "$JOB")" = 8000006 ]
   said_by "${OTHERS[1]}" "the lease server of a file does not answer"
   wait_job "$READER" COMPLETED
   staged_everywhere "$WORK/slurm-$READER.out" data on "${OTHERS[0]}"
-  start_daemon "$KEEPER"
+  start_daemon "$LEASE_SERVER"
   forget_silence "${OTHERS[1]}"
 }
 
-@test "a keeper that does not answer costs a job its time, not its file" {
+@test "a lease server that does not answer costs a job its time, not its file" {
   old_input data 3000007
   script "srun /srv/rank.sh"
-  keeper_of data 3000007
-  unreachable "$KEEPER"
+  lease_server_of data 3000007
+  unreachable "$LEASE_SERVER"
   on_node "${OTHERS[0]}" data
   [ "$(read_by "$JOB")" = 3000007 ]
   said_by "${OTHERS[0]}" "the lease server of a file does not answer"
-  reachable "$KEEPER"
+  reachable "$LEASE_SERVER"
   forget_silence "${OTHERS[0]}"
 }
 
@@ -219,7 +219,7 @@ waiting_on() {
 @test "the reader's daemon is killed in the middle: the one that waits reads" {
   old_input data 8000009
   script "srun /srv/rank.sh"
-  keeper_of data 8000009
+  lease_server_of data 8000009
   slow_reader "${OTHERS[0]}" data
   waiting_on "${OTHERS[1]}" data 2
   kill_daemon "${OTHERS[0]}"

@@ -128,7 +128,7 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   touch "$WORK/go"
   wait_job "$JOB" COMPLETED
   wait_for 15 lab on n0 test ! -e "/var/spool/stagecast/$JOB"
-  lab exec -u bob -d /tmp timeout -k 5 "$PATIENCE" srun -N2 --stage-file=/etc/services \
+  lab exec -u bob -d /tmp timeout -k 5 "$JOB_TIMEOUT" srun -N2 --stage-file=/etc/services \
     bash -c 'cmp $STAGECAST_DIR/services /etc/services && echo same' > "$WORK/out"
   [ "$(grep -cx same "$WORK/out")" = 2 ]
   wait_for 10 mount_is_reported

@@ -24,7 +24,7 @@ teardown() {
   test_ends
 }
 
-as_bob() { lab exec -u bob -d /home/bob timeout -k 5 "$PATIENCE" "$@" < /dev/null; }
+as_bob() { lab exec -u bob -d /home/bob timeout -k 5 "$JOB_TIMEOUT" "$@" < /dev/null; }
 ask() { lab on "$1" -u "$2" timeout 10 /srv/stagecast/bin/stagecast "${@:3}" < /dev/null; }
 
 # flood NODE ARGS...: bob's, until the test ends.

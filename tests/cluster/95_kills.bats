@@ -53,9 +53,9 @@ whole_or_absent() {
 # the job's last moments is asked again for its end when KillWait and two MessageTimeouts have passed, by what slurmctld
 # does each minute (its job_mgr.c).
 job_over() {
-  local patience=15 end=40
-  [[ $KILLED != slurmd* ]] || patience=3 end=120
-  wait_for "$patience" job_ended "$JOB" || lab exec scancel "$JOB"
+  local seconds=15 end=40
+  [[ $KILLED != slurmd* ]] || seconds=3 end=120
+  wait_for "$seconds" job_ended "$JOB" || lab exec scancel "$JOB"
   wait_for "$end" job_ended "$JOB" || { echo "job $JOB hangs"; return 1; }
   wait_for "$end" no_jobs || { lab exec squeue; return 1; }
   lab exec scontrol update nodename="n[0-$((CLUSTER_SIZE - 1))]" state=resume 2> /dev/null || true

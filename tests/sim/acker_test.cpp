@@ -2,7 +2,6 @@
 //
 // With the acker's window the slowest member, as its paper wants; with the quantile's search
 // most of them. `make sim ARGS=[acker]` prints what each policy makes of a few links.
-#include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>

@@ -155,7 +155,7 @@ TEST_CASE("half of the representatives die, and the pass goes on", "[scenario]")
     CHECK(last_held(ran, {2, 4, 6, 8}) < last_held(calm, {}) + plan.stall_timeout);
 }
 
-TEST_CASE("the source's fault, and that of every receiver, is everybody's", "[scenario]") {
+TEST_CASE("a failure of the source, or of every receiver, concerns all members", "[scenario]") {
     Plan plan = plan_of(6, 8 * kMiB);
     SECTION("it can't be read") {
         plan.member[0].store_fails_at = 5;

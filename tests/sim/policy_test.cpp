@@ -2,7 +2,6 @@
 //
 // Repairs from a random peer or from the neighbour in a ring; a fence before the first chunk or
 // none. `make sim ARGS=[policies]` prints both of each.
-#include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>

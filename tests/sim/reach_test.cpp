@@ -270,7 +270,7 @@ TEST_CASE(
 /// MEMBERS=, MBITS=, SEARCHED=1.
 TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
     const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 17));
-    for (std::uint16_t cut = 0; cut < number_of("DEAF", members);
+    for (std::uint16_t cut = 0; cut < number_of("UNREACHED", members);
          cut = cut < 2 ? cut + 1 : cut * 2) {
         for (const std::uint16_t many : {cut, static_cast<std::uint16_t>(members - 1 - cut)}) {
             Plan plan =

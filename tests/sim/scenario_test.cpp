@@ -390,7 +390,7 @@ TEST_CASE("seed 1566: a member that lost the whole first pass is answered all th
     ran.all_released();
 }
 
-TEST_CASE("seed 6444: a window that patience opened is no reason to spin", "[scenario]") {
+TEST_CASE("seed 6444: a window that a time-out opened is no reason to spin", "[scenario]") {
     const Ran ran{draw_plan(6444)};
     ran.all_released();
 }

@@ -39,7 +39,7 @@ std::string minimised(const Plan& plan, const std::string& kind, unsigned tries)
            "\n" + world.report() + scenario_text(least);
 }
 
-TEST_CASE("every world keeps the truths", "[swarm]") {
+TEST_CASE("every scenario keeps the invariants", "[swarm]") {
     const std::uint64_t first = number_of("SEED", 1);
     const std::uint64_t runs = number_of("RUNS", kRuns);
     const bool is_loud = variable("LOUD") != nullptr;

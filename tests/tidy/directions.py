@@ -112,7 +112,8 @@ MAY_INCLUDE = {
     "stager/cli/push": COMMAND,
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]
     + ["pmix", "pmix/static"],
-    "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"],
+    "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"]
+    + ["transport/udp"],
     "stager/cli": COMMAND + ["stager/cli/push", "stager/cli/launch", "stager/cli/doctor"],
 }
 
@@ -201,6 +202,27 @@ def find_wrong_includes(tree):
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {wrong}"
 
 
+def find_circles(tree):
+    """Finds folders that include each other, directly or by others, whatever the table allows."""
+    nexts = {}
+    for path, text in tree.cpp():
+        if not path.startswith("tests/"):
+            own = {folder_of(match.group(1)) for match in INCLUDE.finditer(text) if match.group(1)}
+            nexts.setdefault(folder_of(path), set()).update(own - {folder_of(path)})
+    done = set()
+
+    def walk(folder, way):
+        if folder in way:
+            yield f"{folder}:1: a circle of includes: " + " ".join(way[way.index(folder):] + [folder])
+        elif folder not in done:
+            for other in sorted(nexts.get(folder, ())):
+                yield from walk(other, way + [folder])
+            done.add(folder)
+
+    for folder in sorted(nexts):
+        yield from walk(folder, [])
+
+
 def example(path, include, *others):
     return {path: f"#include {include}\n", **{other: "" for other in others}}
 
@@ -230,4 +252,13 @@ RIGHT = [
     example("stager/slurm/slurm_query.cpp", "<slurm/slurm.h>"),
     example("spank/a.cpp", "<slurm/spank.h>"),
     example("pmix/host/a.cpp", "<pmix_server.h>"),
+]
+CIRCLE_WRONG = [
+    {"pmix/a.h": '#include "spank/b.h"\n', "spank/b.h": '#include "stager/c.h"\n',
+     "stager/c.h": '#include "pmix/d.h"\n', "pmix/d.h": ""},
+]
+CIRCLE_RIGHT = [
+    {"pmix/a.h": '#include "spank/b.h"\n#include "pmix/d.h"\n#include "stager/c.h"\n',
+     "spank/b.h": '#include "stager/c.h"\n', "stager/c.h": "", "pmix/d.h": ""},
+    {"pmix/a.h": '#include "spank/b.h"\n', "spank/b.h": "", "tests/c.h": '#include "pmix/a.h"\n'},
 ]

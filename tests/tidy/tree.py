@@ -4,7 +4,7 @@ import pathlib
 import re
 
 ROOMS = ("spank", "stager", "transport", "pmix", "tests")
-ALSO = (".ci", "docs", "etc")
+ALSO = (".ci", ".github", "docs", "etc")
 SCRIPT = re.compile(r"#!.*\b(sh|bash|bats|python3)\b")
 # A comment, a raw string, a string, or a character; digit separators (1'000) are none of these.
 NOT_CODE = re.compile(

@@ -1,4 +1,4 @@
-// Tells which bytes of a text may be shown on a terminal as they are.
+// Decides which bytes of a text may be shown on a terminal as they are.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -65,6 +68,21 @@ std::string_view trimmed(std::string_view text) {
 
 bool same_word(std::string_view left, std::string_view right) {
     return std::ranges::equal(left, right, {}, lower, lower);
+}
+
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+    std::vector<std::size_t> row(right.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < right.size(); ++j) {
+            const bool is_same = lower(left[i]) == lower(right[j]);
+            const std::size_t replaced = diagonal + (is_same ? 0U : 1U);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
 }
 
 std::optional<KeyValue> read_key_value(std::string_view line) {

@@ -21,6 +21,8 @@ namespace stage {
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 /// ASCII letters alike.
 [[nodiscard]] bool same_word(std::string_view left, std::string_view right);
+/// The Levenshtein distance, ASCII letters alike: letters to insert, to remove or to replace.
+[[nodiscard]] std::size_t edit_distance(std::string_view left, std::string_view right);
 
 /// Both trimmed, neither with a comment; either may be empty.
 struct KeyValue {

@@ -1,4 +1,4 @@
-// Tells which release this is and where it is installed, as the Makefile knew at build time.
+// Says which release this is and where it is installed, as the Makefile knew at build time.
 #pragma once
 
 #include <string>

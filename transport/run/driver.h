@@ -140,7 +140,7 @@ class Driver {
     virtual Result<std::size_t> send_together(std::span<const Train> trains);
 
     /// False if packets to the group by this flow are known not to leave the host: the flow's
-    /// interface may be dead. Asked before each train of the flow.
+    /// interface may have failed. Asked before each train of the flow.
     [[nodiscard]] virtual bool carries(Flow /*flow*/) { return true; }
 
     /// The group's flows, if there are several and threads of their own shall receive them.

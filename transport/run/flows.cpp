@@ -11,7 +11,7 @@
 namespace stage {
 namespace {
 
-/// A flow that was silent for this time is not waited for: its rail may be dead.
+/// A flow that was silent for this time is not waited for: its rail may have failed.
 constexpr Duration kSilent = std::chrono::milliseconds{100};
 /// Lateness is measured with this error.
 constexpr Duration kSampleEvery = std::chrono::milliseconds{1};
@@ -57,7 +57,7 @@ void Flows::give_back_used() {
 }
 
 Status Flows::merge(std::vector<FlowPacket>& packets, std::size_t at_most, Duration now) {
-    patience_.reset();
+    wait_max_.reset();
     std::ranges::for_each(fronts_, [](Front& front) { front.is_dry = false; });
     for (std::size_t taken = 0; taken < at_most; ++taken) {
         const Result<bool> is_known = look_at_fronts();
@@ -117,7 +117,7 @@ bool Flows::awaits_another(const Front& first, Duration now) {
                std::chrono::abs(now - *front.heard_at) < kSilent;
     });
     if (awaits) {
-        patience_ = skew_ - waited;
+        wait_max_ = skew_ - waited;
     }
     return awaits;
 }

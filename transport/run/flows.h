@@ -43,7 +43,7 @@ class Flows {
                               Duration now = {});
     /// How long after `now` of the last take() another may return more, whatever event_fd()
     /// says.
-    [[nodiscard]] std::optional<Duration> patience() const { return patience_; }
+    [[nodiscard]] std::optional<Duration> wait_max() const { return wait_max_; }
 
     /// Packets that the kernel dropped before the last ones taken arrived.
     [[nodiscard]] std::uint64_t overflow() const;
@@ -99,7 +99,7 @@ class Flows {
 
     UniqueFd event_;
     Duration skew_;
-    std::optional<Duration> patience_;
+    std::optional<Duration> wait_max_;
     std::deque<Passed> passed_;  ///< The last ones, kSampleEvery apart.
     /// The largest number of the packets taken. Packets that were only opened do not count: a
     /// flow whose thread is late would expand its numbers from one far beyond its own.

@@ -24,7 +24,7 @@ SessionLoop::SessionLoop(const SessionParts& parts) : parts_{parts}, session_{pa
 
 void SessionLoop::run() {
     Instant now = read_clock();
-    session_.hear_watcher(now);  // (What came during an earlier session was read there.)
+    session_.hear_watcher(now);  // (An earlier session read what had arrived before.)
     Waits waits = session_.turn(now, Readable{});
     while (!session_.is_over()) {
         const Readable found = wait(now, waits);

@@ -29,7 +29,7 @@ void Moderation::on_heard(Instant now, std::size_t packets) {
     last_at_ = now;
 }
 
-Duration Moderation::patience() const {
+Duration Moderation::wait_max() const {
     if (last_ == 0 || heard_ < limits_.after) {
         return Duration::zero();
     }

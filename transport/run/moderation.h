@@ -34,7 +34,7 @@ class Moderation {
     void on_heard(Instant now, std::size_t packets);
 
     /// How long after that the stream need not be read; zero: until its next packet.
-    [[nodiscard]] Duration patience() const;
+    [[nodiscard]] Duration wait_max() const;
 
   private:
     Limits limits_;

@@ -7,7 +7,7 @@
 // offered again: a packet number is never used twice, so nothing is sealed twice.
 //
 // Trains to the group use the flows that leave this host in turn, retransmissions included: if
-// one flow is dead, the retransmission takes another. An outlet that is full holds up no other:
+// one flow has failed, the retransmission takes another. A full outlet holds up no other:
 // it keeps the trains that it refused, control packets to single members overtake them, and the
 // flows of other outlets carry what is to go to the group. What an outlet has refused for
 // kStuck is lost, and so is what it is offered from then on, until it takes a train again.

@@ -345,7 +345,7 @@ void Session::send(Instant now) {
     }
 }
 
-/// Reports a dead network to the core, once; then nothing can be sent any more.
+/// Reports a failed network to the core, once; then nothing can be sent any more.
 void Session::give_up(Instant now, const Error& why) {
     if (!given_up_) {
         given_up_ = true;
@@ -364,26 +364,26 @@ void Session::tell(Instant now) {
 
 /// How long the stream's packets may stay where they are: for room, or, while it goes and all
 /// of them were read, for each other. (After a wait for room many have gathered.)
-Duration Session::patience(Instant now) const {
+Duration Session::wait_max(Instant now) const {
     if (stream_waits(now)) {
         return parts_.core.outcome().stream_may_wait_until - now;
     }
     const bool gathers = parts_.core.outcome().phase == core::Phase::moving &&
                          parts_.driver.counters().group_fill == 0 &&
                          stream_ != StreamWait::stays;
-    return gathers ? moderation_.patience() : Duration::zero();
+    return gathers ? moderation_.wait_max() : Duration::zero();
 }
 
 Waits Session::waits(Instant now) const {
     const bool stays = stream_waits(now);
-    const Duration gathers = patience(now);
+    const Duration gathers = wait_max(now);
     Duration left = gathers > Duration::zero() ? gathers : kWaitMax;
     if (const auto deadline = parts_.core.deadline()) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
     left = parts_.outbox.has_room() ? left : std::max(left, kRefusedWait);
     if (parts_.flows != nullptr && !stays) {
-        left = std::min(left, parts_.flows->patience().value_or(left));
+        left = std::min(left, parts_.flows->wait_max().value_or(left));
     }
     const StreamWait stream = stays                        ? StreamWait::stays
                               : gathers > Duration::zero() ? StreamWait::gathers

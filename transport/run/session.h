@@ -115,7 +115,7 @@ class Session {
     void tell(Instant now);
     [[nodiscard]] Waits waits(Instant now) const;
     [[nodiscard]] bool stream_waits(Instant now) const;
-    [[nodiscard]] Duration patience(Instant now) const;
+    [[nodiscard]] Duration wait_max(Instant now) const;
     void give_up(Instant now, const Error& why);
     [[nodiscard]] bool has_ended(Instant now);
 

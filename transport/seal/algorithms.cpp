@@ -2,8 +2,13 @@
 
 #include "transport/base/invariant.h"
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/params.h>
+
+#include <array>
+#include <string>
 
 #if __has_include(<intel-ipsec-mb.h>)
 #include <intel-ipsec-mb.h>
@@ -11,6 +16,10 @@
 
 namespace stage::seal {
 namespace {
+
+struct KdfContextDeleter {
+    void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
+};
 
 #if __has_include(<intel-ipsec-mb.h>)
 std::unique_ptr<IMB_MGR, IpsecFree> ready_ipsec() {
@@ -60,6 +69,27 @@ void IpsecFree::operator()([[maybe_unused]] IMB_MGR* manager) const {
 const Algorithms& algorithms() {
     static const Algorithms kFound = look_up();
     return kFound;
+}
+
+void hkdf(evp_kdf_st* kdf, Bytes secret, Bytes salt, Bytes info, MutableBytes out) {
+    const std::unique_ptr<EVP_KDF_CTX, KdfContextDeleter> context{EVP_KDF_CTX_new(kdf)};
+    // OpenSSL's parameters take no const pointers, yet only read these.
+    const auto octets = [](const char* name, Bytes bytes) {
+        void* data = const_cast<std::byte*>(bytes.data());
+        return OSSL_PARAM_construct_octet_string(name, data, bytes.size());
+    };
+    std::string digest = "SHA256";
+    const std::array parameters{
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), 0),
+        octets(OSSL_KDF_PARAM_KEY, secret),
+        octets(OSSL_KDF_PARAM_SALT, salt),
+        octets(OSSL_KDF_PARAM_INFO, info),
+        OSSL_PARAM_construct_end(),
+    };
+    auto* target = reinterpret_cast<unsigned char*>(out.data());
+    const bool derived =
+        context && EVP_KDF_derive(context.get(), target, out.size(), parameters.data()) == 1;
+    invariant(derived, "OpenSSL derives keys by HKDF-SHA256");
 }
 
 }  // namespace stage::seal

@@ -4,6 +4,8 @@
 // it when it has time.
 #pragma once
 
+#include "transport/base/units.h"
+
 #include <memory>
 
 struct evp_cipher_st;
@@ -32,5 +34,8 @@ struct Algorithms {
 
 /// Looks the algorithms up at the first call.
 [[nodiscard]] const Algorithms& algorithms();
+
+/// Derives `out` by HKDF-SHA256 (RFC 5869), extract and expand. `kdf`: OpenSSL's HKDF.
+void hkdf(evp_kdf_st* kdf, Bytes secret, Bytes salt, Bytes info, MutableBytes out);
 
 }  // namespace stage::seal

@@ -2,7 +2,6 @@
 
 #include "transport/base/invariant.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace stage::seal {

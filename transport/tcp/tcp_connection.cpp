@@ -65,7 +65,7 @@ std::size_t TcpConnection::wanted_bytes() const {
     return (frame_left_ > 0 ? frame_left_ : kFrameHeaderBytes) - (filled_ - cut_);
 }
 
-/// False if what arrived is no frame of ours.
+/// False if what arrived is not a frame of this protocol.
 bool TcpConnection::cut(std::vector<ReceivedPacket>& packets) {
     while (true) {
         if (frame_left_ == 0) {

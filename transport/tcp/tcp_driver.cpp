@@ -1,7 +1,6 @@
 #include "transport/tcp/tcp_driver.h"
 
 #include "transport/base/invariant.h"
-#include "transport/wire/packet.h"
 
 #include <sys/epoll.h>
 
@@ -95,7 +94,7 @@ std::uint32_t TcpDriver::add(UniqueFd socket,
     links_.emplace(id,
                    Link{.connection = {std::move(socket), state, packet_bytes_max},
                         .peer = {},
-                        .owes_ready = false,
+                        .must_report_ready = false,
                         .awaits_write = writes});
     epoll_event event = event_of(id, writes);
     if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
@@ -142,7 +141,7 @@ void TcpDriver::await(std::uint32_t id, Link& link) {
         static_cast<void>(
             ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, link.connection.descriptor(), &event));
     }
-    if (!writes && link.peer && std::exchange(link.owes_ready, false)) {
+    if (!writes && link.peer && std::exchange(link.must_report_ready, false)) {
         changes_.push_back({.peer = *link.peer, .kind = LinkEvent::Kind::ready});
     }
 }
@@ -195,7 +194,7 @@ Result<Sent> TcpDriver::send(const Train& train) {
     ++counters_.send_calls;
     counters_.bytes_sent += train.bytes;
     counters_.packets_sent += (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
-    link.owes_ready = true;
+    link.must_report_ready = true;
     if (link.connection.send(train)) {
         await(id, link);
     } else {

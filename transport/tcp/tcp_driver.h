@@ -45,7 +45,7 @@ class TcpDriver final : public Driver {
     struct Link {
         TcpConnection connection;
         std::optional<Rank> peer;  ///< Empty: not proved yet.
-        bool owes_ready = false;
+        bool must_report_ready = false;
         bool awaits_write = false;
     };
     using Links = std::map<std::uint32_t, Link>;

@@ -132,7 +132,7 @@ Address UdpDriver::flow_address(std::size_t flow) const {
 }
 
 /// Each flow is joined separately, including those that were taken. Packets that wait in a
-/// socket still arrive. The flows of a dead rail count as loss.
+/// socket still arrive. The flows of a failed rail count as loss.
 Status UdpDriver::hear_group(bool hears) {
     invariant(group_sockets_.empty() || !endpoints_.interfaces.empty(),
               "a flow is on some interface");

@@ -4,7 +4,7 @@
 // packets), and received by recvmmsg with UDP_GRO, up to 64 KB in a piece, because a system
 // call for each packet is expensive. Where the kernel or the path refuses segmentation, packets
 // are sent one by one in one sendmmsg. With several rails the source sends each flow by its
-// rail. A rail that is dead there loses packets until that is noticed; then its flows carry
+// rail. A rail that has failed there loses packets until that is noticed; then its flows carry
 // none.
 #pragma once
 

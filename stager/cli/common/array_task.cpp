@@ -3,8 +3,6 @@
 #include "stager/cli/common/commands.h"
 #include "stager/config/value.h"
 
-#include <utility>
-
 namespace stage {
 
 bool is_array_task(std::string_view text) {
@@ -21,7 +19,7 @@ Result<std::string> job_of_task(const std::string& task) {
     const auto ended = run_commands({squeue}, brief);
     const std::string text{trimmed(ended ? ended->front().out : std::string{})};
     if (!read_count(text)) {
-        return Error{Blame::user, "slurmctld does not tell the job of " + task}.remedy(
+        return Error{Blame::user, "slurmctld does not report the job of " + task}.remedy(
             "give its id: $SLURM_JOB_ID in it, squeue -j " + task +
             " -o %A while it runs, or sacct -j " + task + " -o JobIDRaw");
     }

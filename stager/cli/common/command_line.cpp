@@ -1,32 +1,16 @@
 #include "stager/cli/common/command_line.h"
 
 #include "stager/control/message.h"
+#include "transport/base/written_value.h"
 
 #include <getopt.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <numeric>
 #include <utility>
 
 namespace stage {
 namespace {
-
-/// The Levenshtein distance: letters to insert, to remove or to replace.
-std::size_t distance(std::string_view one, std::string_view other) {
-    std::vector<std::size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < one.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < other.size(); ++j) {
-            const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
-}
 
 struct GetoptTables {
     std::string letters = ":";  ///< The ':' distinguishes a missing value.
@@ -85,7 +69,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     std::string_view best;
     std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string_view name : names) {
-        if (const std::size_t away = distance(word, name); away < least) {
+        if (const std::size_t away = edit_distance(word, name); away < least) {
             least = away;
             best = name;
         }

@@ -9,7 +9,6 @@
 #include <sys/statvfs.h>
 
 #include <filesystem>
-#include <utility>
 
 namespace stage {
 namespace {

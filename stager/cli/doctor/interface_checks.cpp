@@ -2,6 +2,7 @@
 
 #include "stager/config/value.h"
 #include "transport/os/unique_fd.h"
+#include "transport/udp/rails.h"
 
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -124,13 +124,6 @@ std::vector<Named> each_once(const std::vector<RailNames>& entries) {
     return once;
 }
 
-/// Matches like transport/udp/rails.h, also alternative names.
-std::string interface_called(const std::string& name) {
-    std::array<char, IF_NAMESIZE> real{};
-    const unsigned index = ::if_nametoindex(name.c_str());
-    return index != 0 && ::if_indextoname(index, real.data()) != nullptr ? real.data() : name;
-}
-
 }  // namespace
 
 std::vector<InterfaceSeen> interfaces_seen() {
@@ -193,7 +186,8 @@ std::vector<Finding> check_interfaces(const Config& config) {
     }
     std::vector<RailNames> entries = config.interfaces;
     for (RailNames& entry : entries) {
-        std::ranges::transform(entry, entry.begin(), interface_called);
+        // As the daemon does; an interface may have alternative names.
+        std::ranges::transform(entry, entry.begin(), udp::interface_called);
     }
     return judge_interfaces(entries, interfaces_seen());
 }

@@ -1,4 +1,4 @@
-// Can this node be reached as its stages need it, as far as it can tell alone?
+// Checks whether other nodes can reach this one as its stages need it, from this node alone.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -30,7 +30,7 @@ struct AddressSeen {
                                          const std::string& node_address,
                                          const std::string& numeric,
                                          const std::vector<AddressSeen>& seen);
-/// Nothing where Slurm tells no NodeAddr.
+/// Nothing where Slurm has no NodeAddr.
 [[nodiscard]] std::optional<Finding> check_node_address(const Config& config,
                                                         const std::string& node_address);
 

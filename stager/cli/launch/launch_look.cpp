@@ -2,8 +2,6 @@
 
 #include "stager/cli/launch/launch_words.h"
 
-#include <algorithm>
-
 namespace stage {
 namespace {
 

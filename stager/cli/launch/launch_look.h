@@ -1,5 +1,5 @@
-// The preflight check of a push by a launcher: do the nodes have space, or the same content
-// already?
+// The preflight check of a push by a launcher: finds the nodes without space, and those that
+// have the same content already.
 //
 // Before the first byte the source is examined on its node; then each node checks destination
 // and space, or reads the existing content. The daemons' pushes do the same

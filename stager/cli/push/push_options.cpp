@@ -7,8 +7,6 @@
 
 #include <array>
 #include <fstream>
-#include <limits>
-#include <optional>
 
 namespace stage {
 namespace {
@@ -27,7 +25,7 @@ constexpr std::array kOptions{
 };
 
 Error misuse(const std::string& what) {
-    return Error{Blame::user, what}.remedy("stagecast --help tells more");
+    return Error{Blame::user, what}.remedy("stagecast --help has more");
 }
 
 /// Reads one name or list per line; blanks and # comments are allowed.

@@ -4,7 +4,6 @@
 #include "stager/spec/amount.h"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -21,13 +20,6 @@ void on_signal(int /*number*/) {
     interrupted = 1;
 }
 
-/// "3.1"
-std::string tenths(double number) {
-    std::array<char, 48> text{};
-    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f", number));
-    return text.data();
-}
-
 /// "12 of 14 nodes have it"
 std::string summary_of(const PushOptions& options, const nlohmann::json& report) {
     const auto nodes = report.value("nodes", 0U);
@@ -38,7 +30,7 @@ std::string summary_of(const PushOptions& options, const nlohmann::json& report)
     return std::to_string(report.value("done", 0)) + " of " + count_text(nodes, "node") + what +
            printable(options.destination) + " (" +
            amount_text(report.value("bytes", std::uint64_t{0})) + ", " +
-           tenths(report.value("seconds", 0.0)) + " s)";
+           tenths_text(report.value("seconds", 0.0)) + " s)";
 }
 
 /// A comparison has succeeded also if every node has other content.

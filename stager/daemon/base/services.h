@@ -5,11 +5,10 @@
 
 #include "stager/config/config.h"
 #include "stager/control/message.h"
-#include "transport/base/units.h"
+#include "stager/daemon/base/node_addresses.h"
 
 #include <deque>
 #include <string>
-#include <unordered_map>
 
 namespace stage {
 
@@ -57,10 +56,7 @@ struct Services {
     StagePlaces& places;
     PushPermits& push_permits;
     DataPorts& ports;
-    std::unordered_map<std::string, std::string>
-        addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster's size.
-    std::unordered_map<std::string, Instant>
-        addressed{};  ///< When Slurm gave them; without nodes that could not be reached.
+    NodeAddresses addresses{};
     std::deque<EndedStage> ended{};
 };
 

@@ -1,7 +1,7 @@
 #include "stager/daemon/base/slurm_asker.h"
 
 #include "stager/daemon/base/children.h"
-#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
 
 #include <sys/epoll.h>
 
@@ -9,12 +9,12 @@
 
 namespace stage {
 
-SlurmAsker::SlurmAsker(Services& services)
-    : services_{services}, alarm_{services.loop, [this] {
-                                      finish(Error{Blame::node,
-                                                   "Slurm does not answer; is slurmctld "
-                                                   "reachable?"});
-                                  }} {
+SlurmAsker::SlurmAsker(Loop& loop, Children& children)
+    : loop_{loop},
+      children_{children},
+      alarm_{loop, [this] {
+                 finish(Error{Blame::node, "Slurm does not answer; is slurmctld reachable?"});
+             }} {
 }
 
 SlurmAsker::~SlurmAsker() {
@@ -24,16 +24,14 @@ SlurmAsker::~SlurmAsker() {
 void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer, Duration timeout) {
     drop();
     on_answer_ = std::move(on_answer);
-    Loop& loop = services_.loop;
-    auto query =
-        SlurmQuery::start(services_.children.spawner(), kRoleSlurmQuery, question, loop.now());
+    auto query = SlurmQuery::start(children_.spawner(), kRoleSlurmQuery, question, loop_.now());
     if (!query) {
-        alarm_.set(loop.now());
+        alarm_.set(loop_.now());
         return;
     }
     query_.emplace(std::move(*query));
-    alarm_.set(std::min(query_->deadline(), loop.now() + timeout));
-    static_cast<void>(loop.watch(query_->fd(), EPOLLIN, [this](auto) {
+    alarm_.set(std::min(query_->deadline(), loop_.now() + timeout));
+    static_cast<void>(loop_.watch(query_->fd(), EPOLLIN, [this](auto) {
         query_->on_readable();
         look();
     }));
@@ -55,7 +53,7 @@ void SlurmAsker::finish(const Result<SlurmAnswer>& answer) {
 void SlurmAsker::drop() {
     alarm_.set(std::nullopt);
     if (query_) {
-        services_.loop.forget(query_->fd());
+        loop_.forget(query_->fd());
         query_.reset();
     }
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/slurm/slurm_query.h"
 
 #include <functional>
@@ -13,12 +12,14 @@
 
 namespace stage {
 
+class Children;
+
 class SlurmAsker {
   public:
     using OnAnswer = std::function<void(const Result<SlurmAnswer>&)>;
 
-    /// `services` outlives the object.
-    explicit SlurmAsker(Services& services);
+    /// Both outlive the object. The spawner of `children` has the role kRoleSlurmQuery.
+    SlurmAsker(Loop& loop, Children& children);
     SlurmAsker(const SlurmAsker&) = delete;
     SlurmAsker& operator=(const SlurmAsker&) = delete;
     ~SlurmAsker();
@@ -34,7 +35,8 @@ class SlurmAsker {
     void finish(const Result<SlurmAnswer>& answer);
     void drop();
 
-    Services& services_;
+    Loop& loop_;
+    Children& children_;
     std::optional<SlurmQuery> query_;
     OnAnswer on_answer_;
     Alarm alarm_;

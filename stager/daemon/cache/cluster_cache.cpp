@@ -3,7 +3,6 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/cache/lease_server.h"
 #include "stager/daemon/cache/node_cache.h"
-#include "stager/link/credentials.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
 

@@ -17,7 +17,7 @@ void LeaseServers::prepare() {
         return;
     }
     asker_.ask(
-        KeepersQuestion{},
+        LeaseServersQuestion{},
         [this](const Result<SlurmAnswer>& answer) { on_answer(answer); },
         services_.config.connect_timeout);
 }
@@ -49,7 +49,7 @@ const SlurmNode* LeaseServers::server_of(const LeasedFile& file) const {
     if (nodes_.size() < 2) {
         return nullptr;
     }
-    const SlurmNode& server = nodes_[stage::keeper_of(names_, file)];
+    const SlurmNode& server = nodes_[stage::lease_server_of(names_, file)];
     const auto silent = silent_until_.find(server.name);
     const bool is_silent =
         silent != silent_until_.end() && services_.loop.now() < silent->second;

@@ -28,7 +28,9 @@ class LeaseServers {
 
     /// `services` outlives the object. The loop calls `on_known` after each prepare().
     LeaseServers(Services& services, OnKnown on_known)
-        : services_{services}, on_known_{std::move(on_known)}, asker_{services} {}
+        : services_{services},
+          on_known_{std::move(on_known)},
+          asker_{services.loop, services.children} {}
 
     /// Asks Slurm for the nodes if the last answer is too old.
     void prepare();

@@ -20,7 +20,7 @@ constexpr unsigned kTriesMax = 5;
 void Endings::begin(std::uint32_t job_id, std::uint32_t step_id, Task answer) {
     const Name name{job_id, step_id};
     endings_[name].answers.push_back(std::move(answer));
-    services_.loop.after(kAnswerMax, [this, name] { tell(name); });
+    loop_.after(kAnswerMax, [this, name] { tell(name); });
     look(job_id);
 }
 
@@ -43,8 +43,8 @@ void Endings::on_removed(Name name) {
     endings_.erase(name);
     unpark();
     if (cleaner_.has_left(name.first, name.second) && tries < kTriesMax) {
-        services_.loop.after(kAgainAfter * (1U << (2 * tries)),
-                             [this, name, tries] { try_again(name, tries + 1); });
+        loop_.after(kAgainAfter * (1U << (2 * tries)),
+                    [this, name, tries] { try_again(name, tries + 1); });
     }
 }
 
@@ -59,7 +59,7 @@ void Endings::try_again(Name name, unsigned tries) {
 /// A job that was requeued has the same id, and the same directory.
 bool Endings::lives_again(std::uint32_t job_id) const {
     return has_stage_(job_id) ||
-           std::ranges::any_of(services_.verdicts.all(),
+           std::ranges::any_of(verdicts_.all(),
                                [job_id](const StageKey& key) { return key.job_id == job_id; });
 }
 
@@ -95,7 +95,7 @@ void Endings::unpark() {
         if (is_in_the_way(one.name.first, one.name.second)) {
             parked_.push_back(std::move(one));
         } else {
-            services_.loop.defer(std::move(one.task));
+            loop_.defer(std::move(one.task));
         }
     }
 }

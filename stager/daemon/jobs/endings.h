@@ -22,9 +22,14 @@ class Endings {
     using HasStage = std::function<bool(std::uint32_t job_id)>;
     using Task = std::function<void()>;
 
-    /// `has_stage`: a stage of that job is open. Both references outlive the object.
-    Endings(Services& services, Cleaner& cleaner, HasProcess has_process, HasStage has_stage)
-        : services_{services},
+    /// `has_stage`: a stage of that job is open. The references outlive the object.
+    Endings(Loop& loop,
+            const VerdictStore& verdicts,
+            Cleaner& cleaner,
+            HasProcess has_process,
+            HasStage has_stage)
+        : loop_{loop},
+          verdicts_{verdicts},
           cleaner_{cleaner},
           has_process_{std::move(has_process)},
           has_stage_{std::move(has_stage)} {}
@@ -59,7 +64,8 @@ class Endings {
     void tell(Name name);
     void unpark();
 
-    Services& services_;
+    Loop& loop_;
+    const VerdictStore& verdicts_;
     Cleaner& cleaner_;
     HasProcess has_process_;
     HasStage has_stage_;

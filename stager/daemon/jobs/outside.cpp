@@ -59,8 +59,8 @@ Status OutsideFiles::on_message(const FromWorker& message) {
     if (left != nullptr) {
         return list_->add(left->entries);
     }
-    const bool has_told_all = outcome != nullptr && outcome->state != VerdictState::failed;
-    return has_told_all ? list_->end_uses() : Status{};
+    const bool has_reported_all = outcome != nullptr && outcome->state != VerdictState::failed;
+    return has_reported_all ? list_->end_uses() : Status{};
 }
 
 }  // namespace stage

@@ -26,7 +26,7 @@ Sweep::Sweep(Services& services,
       remove_{std::move(remove)},
       remove_set_aside_{std::move(remove_set_aside)},
       times_{times},
-      asker_{services},
+      asker_{services.loop, services.children},
       alarm_{services.loop, [this] { begin(); }} {
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/jobs/job_directory.h"
 

@@ -24,24 +24,26 @@ std::optional<std::string> reason_to_stop(const StageKey& key, const SlurmJob& j
     return std::nullopt;
 }
 
-JobWatch::JobWatch(Services& services, StageKey key, OnOver on_over)
-    : services_{services},
+JobWatch::JobWatch(
+    Loop& loop, Children& children, const Config& config, StageKey key, OnOver on_over)
+    : loop_{loop},
+      config_{config},
       key_{key},
       on_over_{std::move(on_over)},
-      asker_{services},
-      alarm_{services.loop, [this] { ask(); }} {
+      asker_{loop, children},
+      alarm_{loop, [this] { ask(); }} {
 }
 
 void JobWatch::look_once(Duration pause) {
     stopped_ = false;
     repeats_ = false;
-    alarm_.set(services_.loop.now() + pause);
+    alarm_.set(loop_.now() + pause);
 }
 
 void JobWatch::start(const std::optional<SlurmJob>& known) {
     stopped_ = false;
     repeats_ = true;
-    set_alarm(std::min(kFirstLook, services_.config.watch_interval));
+    set_alarm(std::min(kFirstLook, config_.watch_interval));
     if (known) {
         consider(*known);
     }
@@ -51,7 +53,7 @@ void JobWatch::set_alarm(Duration pause) {
     const auto draw = random_value<std::uint32_t>();
     const std::int64_t most = pause.count() / 5;
     const Duration more{most == 0 ? 0 : static_cast<std::int64_t>(draw) % most};
-    alarm_.set(services_.loop.now() + pause + more);
+    alarm_.set(loop_.now() + pause + more);
 }
 
 void JobWatch::stop() {
@@ -72,7 +74,7 @@ void JobWatch::on_answer(const Result<SlurmAnswer>& answer) {
         return;
     }
     if (repeats_) {
-        set_alarm(services_.config.watch_interval);
+        set_alarm(config_.watch_interval);
     }
     if (const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr) {
         consider(*job);

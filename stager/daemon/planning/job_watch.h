@@ -11,6 +11,8 @@
 // it began.
 #pragma once
 
+#include "stager/config/config.h"
+#include "stager/control/message.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/slurm_asker.h"
 
@@ -31,8 +33,9 @@ class JobWatch {
   public:
     using OnOver = std::function<void(const std::string& why)>;
 
-    /// `services` outlives the object. `on_over` is called at most once.
-    JobWatch(Services& services, StageKey key, OnOver on_over);
+    /// The references outlive the object. `on_over` is called at most once.
+    JobWatch(
+        Loop& loop, Children& children, const Config& config, StageKey key, OnOver on_over);
 
     /// `known`: the job as slurmctld has just reported it, if it was asked.
     void start(const std::optional<SlurmJob>& known);
@@ -46,7 +49,8 @@ class JobWatch {
     void consider(const SlurmJob& job);
     void on_answer(const Result<SlurmAnswer>& answer);
 
-    Services& services_;
+    Loop& loop_;
+    const Config& config_;
     StageKey key_;
     OnOver on_over_;
     SlurmAsker asker_;

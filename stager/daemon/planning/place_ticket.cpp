@@ -9,22 +9,22 @@ namespace stage {
 bool PlaceTicket::wait(std::uint32_t uid, OnPlace on_place) {
     const std::weak_ptr<bool> alive{alive_};
     const auto on_turn = [this, alive, call = std::move(on_place)] {
-        services_.loop.defer([this, alive, call] {
+        loop_.defer([this, alive, call] {
             if (!alive.expired() && is_waiting()) {
                 has_place_ = true;
                 call();
             }
         });
     };
-    services_.places.set_limit(services_.config.max_stages_per_node);
-    ticket_ = services_.places.wait(uid, on_turn);
+    places_.set_limit(config_.max_stages_per_node);
+    ticket_ = places_.wait(uid, on_turn);
     return ticket_.has_value();
 }
 
 bool PlaceTicket::take_as_member(std::uint32_t uid) {
     if (!ticket_) {
-        services_.places.set_limit(services_.config.max_stages_per_node);
-        ticket_ = services_.places.take_as_member(uid);
+        places_.set_limit(config_.max_stages_per_node);
+        ticket_ = places_.take_as_member(uid);
         has_place_ = ticket_.has_value();
     }
     return has_place_;
@@ -33,25 +33,26 @@ bool PlaceTicket::take_as_member(std::uint32_t uid) {
 void PlaceTicket::give_back() {
     has_place_ = false;
     if (ticket_) {
-        services_.places.set_limit(services_.config.max_stages_per_node);
-        services_.places.leave(*std::exchange(ticket_, std::nullopt));
+        places_.set_limit(config_.max_stages_per_node);
+        places_.leave(*std::exchange(ticket_, std::nullopt));
     }
 }
 
-std::string no_place_became_free(const Services& services, const std::string& within) {
-    return "it is already staging files for " + std::to_string(services.places.taken()) +
+std::string no_place_became_free(const Config& config,
+                                 const StagePlaces& places,
+                                 const std::string& within) {
+    return "it is already staging files for " + std::to_string(places.taken()) +
            " other jobs or steps (MaxStagesPerNode=" +
-           std::to_string(services.config.max_stages_per_node) +
+           std::to_string(config.max_stages_per_node) +
            ", of which one user has half at most), and no place became free within " + within +
            "; submit it again";
 }
 
-std::string no_place_for_member(const Services& services) {
-    return "it is already staging files for " +
-           std::to_string(services.places.taken_by_members()) +
+std::string no_place_for_member(const Config& config, const StagePlaces& places) {
+    return "it is already staging files for " + std::to_string(places.taken_by_members()) +
            " other jobs or steps that began on other nodes (" +
            std::to_string(StagePlaces::kMemberFactor) +
-           " times MaxStagesPerNode=" + std::to_string(services.config.max_stages_per_node) +
+           " times MaxStagesPerNode=" + std::to_string(config.max_stages_per_node) +
            ", of which one user has half at most); submit it again";
 }
 

@@ -4,7 +4,7 @@
 // place is given back at the latest when this is destroyed.
 #pragma once
 
-#include "stager/daemon/base/services.h"
+#include "stager/config/config.h"
 #include "stager/daemon/planning/stage_places.h"
 
 #include <functional>
@@ -14,12 +14,15 @@
 
 namespace stage {
 
+class Loop;
+
 class PlaceTicket {
   public:
     using OnPlace = std::function<void()>;
 
-    /// `services` outlives it.
-    explicit PlaceTicket(Services& services) : services_{services} {}
+    /// The references outlive it.
+    PlaceTicket(Loop& loop, const Config& config, StagePlaces& places)
+        : loop_{loop}, config_{config}, places_{places} {}
     PlaceTicket(const PlaceTicket&) = delete;
     PlaceTicket& operator=(const PlaceTicket&) = delete;
     ~PlaceTicket() { give_back(); }
@@ -35,16 +38,19 @@ class PlaceTicket {
     [[nodiscard]] bool is_waiting() const { return ticket_ && !has_place_; }
 
   private:
-    Services& services_;
+    Loop& loop_;
+    const Config& config_;
+    StagePlaces& places_;
     std::optional<StagePlaces::Ticket> ticket_;
     bool has_place_ = false;  ///< Else `ticket_` waits for it.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 /// Why a stage that waited found no place. `within`: the time that it had, in words.
-[[nodiscard]] std::string no_place_became_free(const Services& services,
+[[nodiscard]] std::string no_place_became_free(const Config& config,
+                                               const StagePlaces& places,
                                                const std::string& within);
 /// The same of a stage that began on another node.
-[[nodiscard]] std::string no_place_for_member(const Services& services);
+[[nodiscard]] std::string no_place_for_member(const Config& config, const StagePlaces& places);
 
 }  // namespace stage

@@ -26,7 +26,7 @@ PlanWait::PlanWait(Services& services, PlaceTicket& place, JobWatch& watch, Hook
       hooks_{std::move(hooks)},
       planner_{services},
       probe_{services},
-      asker_{services},
+      asker_{services.loop, services.children},
       alarm_{services.loop, [this] { on_late(); }} {
 }
 
@@ -71,9 +71,10 @@ void PlanWait::fail(Blame blame, std::string sentence) {
 /// The time for what it waits for is over.
 void PlanWait::on_late() {
     if (place_.is_waiting()) {
-        fail(Blame::node, no_place_became_free(services_, limits_.words));
+        fail(Blame::node,
+             no_place_became_free(services_.config, services_.places, limits_.words));
     } else if (setup_wait_) {
-        const bool is_known = services_.addresses.contains(setup_wait_->first_node());
+        const bool is_known = services_.addresses.of(setup_wait_->first_node()).has_value();
         take_step(setup_wait_->on_late(times(), is_known));
     }
 }

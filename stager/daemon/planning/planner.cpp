@@ -149,8 +149,7 @@ std::vector<std::string> Planner::unknown() const {
     const Instant now = services_.loop.now();
     std::vector<std::string> unknown;
     for (const std::string& name : names_) {
-        const auto asked = services_.addressed.find(name);
-        if (asked == services_.addressed.end() || asked->second + kAddressAge < now) {
+        if (!services_.addresses.is_fresh(name, now)) {
             unknown.push_back(name);
         }
     }
@@ -159,8 +158,9 @@ std::vector<std::string> Planner::unknown() const {
 
 /// Whether all addresses are known, of whatever age.
 bool Planner::has_all() const {
-    return std::ranges::all_of(
-        names_, [&](const std::string& name) { return services_.addresses.contains(name); });
+    return std::ranges::all_of(names_, [&](const std::string& name) {
+        return services_.addresses.of(name).has_value();
+    });
 }
 
 /// A stage on one node needs no addresses.
@@ -195,8 +195,7 @@ void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
         return;
     }
     for (const SlurmNode& node : nodes != nullptr ? *nodes : std::vector<SlurmNode>{}) {
-        services_.addresses[node.name] = node.address;
-        services_.addressed[node.name] = services_.loop.now();
+        services_.addresses.learn(node.name, node.address, services_.loop.now());
     }
     on_plan_(complete());
 }
@@ -215,13 +214,13 @@ Result<StagePlan> Planner::complete() const {
                                         .is_root = request_.uid == 0,
                                         .members = names_.size()}) == WireUpKind::control_tree;
     for (const std::string& name : names_) {
-        const auto found = services_.addresses.find(name);
-        if (names_.size() > 1 && found == services_.addresses.end()) {
+        const auto address = services_.addresses.of(name);
+        if (names_.size() > 1 && !address) {
             return Error{
                 Blame::internal,
                 "Slurm resolved a different number of nodes for " + request_.node_list};
         }
-        plan.nodes.push_back({name, names_.size() > 1 ? found->second : std::string{}});
+        plan.nodes.push_back({name, names_.size() > 1 ? *address : std::string{}});
     }
     return plan;
 }

@@ -12,6 +12,7 @@
 // within the site's limits.
 #pragma once
 
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/tree/plan.h"
@@ -24,15 +25,13 @@
 
 namespace stage {
 
-/// A node may have another address after it was switched off and on, which takes longer.
-inline constexpr Duration kAddressAge = std::chrono::minutes{5};
-
 class Planner {
   public:
     using OnPlan = std::function<void(Result<StagePlan>)>;
 
     /// `services` outlives the object.
-    explicit Planner(Services& services) : services_{services}, asker_{services} {}
+    explicit Planner(Services& services)
+        : services_{services}, asker_{services.loop, services.children} {}
     Planner(const Planner&) = delete;
     Planner& operator=(const Planner&) = delete;
     ~Planner() = default;

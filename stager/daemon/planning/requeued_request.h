@@ -1,9 +1,9 @@
 // Decides whether a node takes a requeued job's request from the daemon of another node.
 //
-// slurmd of 22.05 runs no prolog where it remembers an earlier life of the job, so that no
+// slurmd of 22.05 runs no prolog where it remembers an earlier run of the job, so that no
 // plugin announces the job there. The request of another node's plugin comes in the plan, or to
 // the job's first node in a question of a node that waits. That node's daemon is believed as
-// far as slurmctld says the same: this life of the job runs on both nodes, as that user and
+// far as slurmctld says the same: this run of the job runs on both nodes, as that user and
 // group.
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "stager/daemon/planning/root_probe.h"
 
 #include "stager/daemon/base/loop.h"
-#include "stager/link/credentials.h"
 #include "stager/link/link.h"
 
 #include <array>
@@ -10,16 +9,15 @@
 namespace stage {
 
 RootProbe::RootProbe(Services& services)
-    : services_{services}, asker_{services}, alarm_{services.loop, [this] {
-                                                        finish(Said::nothing,
-                                                               "its stagecastd is silent");
-                                                    }} {
+    : services_{services},
+      asker_{services.loop, services.children},
+      alarm_{services.loop, [this] { finish(Said::nothing, "its stagecastd is silent"); }} {
 }
 
 void RootProbe::ask(const AskMessage& question, const std::string& node, OnAnswer on_answer) {
-    const auto known = services_.addresses.find(node);
-    if (known != services_.addresses.end()) {
-        ask(question, SlurmNode{.name = node, .address = known->second}, std::move(on_answer));
+    const auto known = services_.addresses.of(node);
+    if (known) {
+        ask(question, SlurmNode{.name = node, .address = *known}, std::move(on_answer));
         return;
     }
     question_ = question;

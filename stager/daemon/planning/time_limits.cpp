@@ -14,7 +14,7 @@ bool is_less(Duration wanted, Duration most) {
 
 /// The site's limit. slurmstepd itself waits for what a step's container is made of, before it
 /// says that tasks begin, and srun ends a step that does not say so within ten minutes
-/// (slurm_step_launch_wait_start()), without a word of ours.
+/// (slurm_step_launch_wait_start()), without a message of stagecast.
 Duration longest(const Config& config, const StageKey& key, const StageOptions& options) {
     constexpr std::chrono::seconds kStepLaunch{570};
     const bool is_before_tasks = key.step_id != kWholeJob && options.has_container;
@@ -65,8 +65,8 @@ StageLimits stage_limits(const Config& config,
         return push_limits(options);
     }
     const Duration most = longest(config, key, options);
-    const Duration wish = std::chrono::seconds{options.timeout_s};
-    const Duration time = options.timeout_s == 0 ? most : std::min(most, wish);
+    const Duration asked = std::chrono::seconds{options.timeout_s};
+    const Duration time = options.timeout_s == 0 ? most : std::min(most, asked);
     const std::string name = most == config.stage_timeout
                                  ? "StageTimeout=" + seconds_text(most)
                                  : "the " + seconds_text(most) +

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kPulseEvery = std::chrono::seconds{1};
 
-ExaminedMessage told_of(const Result<WorkerLook>& look) {
+ExaminedMessage answer_of(const Result<WorkerLook>& look) {
     return look
                ? ExaminedMessage{.sentence = {}, .bytes = look->bytes, .digest = look->digest}
                : ExaminedMessage{.sentence = look.error().sentence(), .bytes = 0, .digest = {}};
@@ -51,14 +51,13 @@ void PreflightServer::on_examine(const ExamineMessage& message,
 /// Uses Slurm's earlier answer if it fits: of many nodes that are asked few ask slurmctld.
 void PreflightServer::judge_source(Preflight& preflight) {
     const PushSource source = source_of(preflight.link->link());
-    const auto known = services_.addresses.find(source.node);
-    const std::string address = known != services_.addresses.end() ? known->second : "";
+    const std::string address = services_.addresses.of(source.node).value_or("");
     if (!needs_address(services_.config, source) ||
         !objection_to_source(services_.config, source, address)) {
         begin_unless(objection_to_source(services_.config, source, address), preflight);
         return;
     }
-    preflight.asker = std::make_unique<SlurmAsker>(services_);
+    preflight.asker = std::make_unique<SlurmAsker>(services_.loop, services_.children);
     preflight.asker->ask(
         ResolveQuestion{.node_list = source.node, .may_miss = true},
         [this, key = preflight.link.get()](const auto& answer) { on_address(key, answer); });
@@ -76,7 +75,7 @@ void PreflightServer::on_address(const DrivenLink* link, const Result<SlurmAnswe
         address = nodes->front().address;
     }
     if (!address.empty()) {
-        services_.addresses[source.node] = address;
+        services_.addresses.learn(source.node, address);
     }
     begin_unless(objection_to_source(services_.config, source, address), *preflight);
 }
@@ -127,7 +126,7 @@ void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& 
                                          services_.loop.now());
         }
         preflight->pulse.reset();
-        preflight->link->send(encode(TreeMessage{told_of(look)}));
+        preflight->link->send(encode(TreeMessage{answer_of(look)}));
         preflight->link->finish();
         // Not within its own callback.
         services_.loop.defer(

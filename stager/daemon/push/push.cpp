@@ -40,7 +40,7 @@ Push::Push(Services& services, PushStages& stages, PushRequest request, OnDone o
       request_{std::move(request)},
       on_done_{std::move(on_done)},
       began_{services.loop.now()},
-      asker_{services},
+      asker_{services.loop, services.children},
       preflight_{services},
       limit_{
           services.loop,
@@ -117,13 +117,12 @@ void Push::on_resolved(const Result<SlurmAnswer>& answer) {
         Node* known = node_called(node.name);
         if (known != nullptr && !node.address.empty()) {
             known->address = node.address;
-            services_.addresses[node.name] = node.address;
+            services_.addresses.learn(node.name, node.address);
         }
     }
     for (Node& node : nodes_) {
-        const auto known = services_.addresses.find(node.name);
-        if (node.address.empty() && known != services_.addresses.end()) {
-            node.address = known->second;
+        if (node.address.empty()) {
+            node.address = services_.addresses.of(node.name).value_or("");
         }
         if (node.address.empty() && node.name != own_ && resolved == nullptr) {
             node.fail("Slurm gave no address for the node: " + answer.error().sentence());

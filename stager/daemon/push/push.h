@@ -8,6 +8,7 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/push/local_preflight.h"
 #include "stager/daemon/push/push_preflight.h"

@@ -1,7 +1,6 @@
 #include "stager/daemon/push/push_preflight.h"
 
 #include "stager/daemon/base/loop.h"
-#include "stager/link/credentials.h"
 #include "stager/link/link.h"
 
 #include <utility>

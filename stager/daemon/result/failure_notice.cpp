@@ -16,26 +16,25 @@ bool is_to_be_requeued(const Config& config, const StageKey& key, Blame blame) {
            key.step_id == kWholeJob && key.restart < kRequeuesMax;
 }
 
-void FailureNotice::tell(const StageKey& key,
-                         const std::string& why,
-                         bool requeue,
-                         OnTold on_told) {
+void FailureNotice::report(const StageKey& key,
+                           const std::string& why,
+                           bool requeue,
+                           OnDone on_done) {
     asker_.ask(
         FailureOrder{.job_id = key.job_id,
                      .restart = key.restart,
                      .requeue = requeue,
                      .sentence = "stagecast: " + why},
-        [this, key, call = std::move(on_told)](const Result<SlurmAnswer>& answer) {
+        [this, key, call = std::move(on_done)](const Result<SlurmAnswer>& answer) {
             const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
             if (!answer) {
-                services_.log.info("cannot report to slurmctld why a job's stage failed",
-                                   {{"job", key.job_id}, {"why", answer.error().sentence()}});
+                log_.info("cannot report to slurmctld why a job's stage failed",
+                          {{"job", key.job_id}, {"why", answer.error().sentence()}});
             } else if (job != nullptr && job->state == SlurmJobState::ended) {
-                services_.log.info("requeued a job (OnNodeFault=requeue)",
-                                   {{"job", key.job_id}, {"restart", key.restart}});
+                log_.info("requeued a job (OnNodeFault=requeue)",
+                          {{"job", key.job_id}, {"restart", key.restart}});
             } else if (job != nullptr && !job->word.empty()) {
-                services_.log.info("cannot requeue a job",
-                                   {{"job", key.job_id}, {"why", job->word}});
+                log_.info("cannot requeue a job", {{"job", key.job_id}, {"why", job->word}});
             }
             call();
         },

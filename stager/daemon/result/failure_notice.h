@@ -3,6 +3,8 @@
 // Only the job's first node does so, once. The reason becomes the job's AdminComment.
 #pragma once
 
+#include "stager/config/config.h"
+#include "stager/control/message.h"
 #include "stager/daemon/base/slurm_asker.h"
 
 #include <functional>
@@ -10,7 +12,9 @@
 
 namespace stage {
 
-/// A job that has been requeued so often is not requeued again.
+class Logger;
+
+/// A job that has been requeued this number of times is not requeued again.
 inline constexpr std::uint32_t kRequeuesMax = 3;
 
 /// Applies the site's OnNodeFault: whole jobs only, not after a user's error, at most
@@ -19,18 +23,19 @@ inline constexpr std::uint32_t kRequeuesMax = 3;
 
 class FailureNotice {
   public:
-    using OnTold = std::function<void()>;
+    using OnDone = std::function<void()>;
 
-    /// `services` outlives the object.
-    explicit FailureNotice(Services& services) : services_{services}, asker_{services} {}
+    /// All three outlive the object.
+    FailureNotice(Loop& loop, Children& children, const Logger& log)
+        : log_{log}, asker_{loop, children} {}
 
-    /// `on_told` is called once, later: slurmctld has done it, has refused, or does not answer.
+    /// `on_done` is called once, later: slurmctld has done it, has refused, or does not answer.
     /// A job that is not requeued then fails with its tasks.
-    void tell(const StageKey& key, const std::string& why, bool requeue, OnTold on_told);
+    void report(const StageKey& key, const std::string& why, bool requeue, OnDone on_done);
     [[nodiscard]] bool is_busy() const { return asker_.is_busy(); }
 
   private:
-    Services& services_;
+    const Logger& log_;
     SlurmAsker asker_;
 };
 

@@ -42,9 +42,8 @@ void StageResult::answer() {
 }
 
 void StageResult::store(const Verdict& verdict) const {
-    if (!services_.verdicts.save(key_, verdict, culprit_)) {
-        services_.log.warn("a verdict can't be stored; is RunDir full?",
-                           {{"job", key_.job_id}});
+    if (!verdicts_.save(key_, verdict, culprit_)) {
+        log_.warn("a verdict can't be stored; is RunDir full?", {{"job", key_.job_id}});
     }
 }
 

@@ -4,7 +4,8 @@
 // dies, the next one finds that. Nothing is stored before the plugin has announced the stage.
 #pragma once
 
-#include "stager/daemon/base/services.h"
+#include "stager/control/message.h"
+#include "transport/base/units.h"
 
 #include <functional>
 #include <optional>
@@ -13,12 +14,16 @@
 
 namespace stage {
 
+class Logger;
+class VerdictStore;
+
 class StageResult {
   public:
     using OnVerdict = std::function<void(const Verdict&)>;
 
-    /// `services` outlives it.
-    StageResult(Services& services, StageKey key) : services_{services}, key_{key} {}
+    /// Both references outlive it.
+    StageResult(VerdictStore& verdicts, const Logger& log, StageKey key)
+        : verdicts_{verdicts}, log_{log}, key_{key} {}
 
     /// Answered once: by answer(), or at once after that.
     void await(OnVerdict on_verdict);
@@ -36,7 +41,8 @@ class StageResult {
   private:
     void store(const Verdict& verdict) const;
 
-    Services& services_;
+    VerdictStore& verdicts_;
+    const Logger& log_;
     StageKey key_;
     bool is_stored_ = false;
     std::optional<Verdict> verdict_;

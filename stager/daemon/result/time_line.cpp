@@ -3,8 +3,6 @@
 #include "stager/spec/amount.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace stage {
@@ -37,13 +35,6 @@ std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) 
         return -1;
     }
     return std::chrono::duration_cast<std::chrono::milliseconds>(*to - *from).count();
-}
-
-/// "3.1"
-std::string tenths(double number) {
-    std::array<char, 32> text{};
-    const int length = std::snprintf(text.data(), text.size(), "%.1f", number);
-    return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
 }
 
 }  // namespace
@@ -89,7 +80,7 @@ void count_settled(Counters& counters, const StageFacts& facts, const StageTimes
 
 std::string summary_of(const StageFacts& facts, std::size_t files, const StageTimes& times) {
     const auto seconds = [](std::int64_t ms) {
-        return tenths(static_cast<double>(ms) / 1e3) + " s";
+        return tenths_text(static_cast<double>(ms) / 1e3) + " s";
     };
     std::string text = "staged " + count_text(files, "file") + ", " + amount_text(facts.bytes) +
                        ", on " + count_text(facts.nodes, "node") + " in " +

@@ -14,12 +14,14 @@ constexpr Duration kAskAgain = std::chrono::seconds{30};
 
 }  // namespace
 
-UnbegunJob::UnbegunJob(Services& services, StageKey key, OnDone on_done)
-    : services_{services},
+UnbegunJob::UnbegunJob(
+    Loop& loop, Children& children, const Logger& log, StageKey key, OnDone on_done)
+    : loop_{loop},
+      log_{log},
       key_{key},
       on_done_{std::move(on_done)},
-      asker_{services},
-      alarm_{services.loop, [this] { cancel(); }} {
+      asker_{loop, children},
+      alarm_{loop, [this] { cancel(); }} {
 }
 
 void UnbegunJob::await(Instant latest, std::string reason) {
@@ -44,13 +46,13 @@ void UnbegunJob::cancel() {
 
 void UnbegunJob::on_answer(const Result<SlurmAnswer>& answer) {
     if (!answer && is_awaited_) {
-        alarm_.set(services_.loop.now() + kAskAgain);
+        alarm_.set(loop_.now() + kAskAgain);
         return;
     }
     const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
     if (job != nullptr && job->state == SlurmJobState::ended) {
-        services_.log.warn("a failed job is cancelled: Slurm awaits a prolog that never came",
-                           {{"job", key_.job_id}, {"why", reason_}});
+        log_.warn("a failed job is cancelled: Slurm awaits a prolog that never came",
+                  {{"job", key_.job_id}, {"why", reason_}});
     }
     is_awaited_ = false;
     on_done_();

@@ -4,6 +4,7 @@
 // done. Where slurmctld gave up to start one, that never happens.
 #pragma once
 
+#include "stager/control/message.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/slurm_asker.h"
 
@@ -12,12 +13,14 @@
 
 namespace stage {
 
+class Logger;
+
 class UnbegunJob {
   public:
     using OnDone = std::function<void()>;
 
-    /// `services` outlives it. `on_done` comes at most once after each await().
-    UnbegunJob(Services& services, StageKey key, OnDone on_done);
+    /// The references outlive it. `on_done` comes at most once after each await().
+    UnbegunJob(Loop& loop, Children& children, const Logger& log, StageKey key, OnDone on_done);
 
     /// The last prolog is awaited until `latest`; a moment later slurmctld is asked to cancel
     /// the job, if it waits for a prolog even then. `reason`: why the staging failed.
@@ -30,7 +33,8 @@ class UnbegunJob {
     void cancel();
     void on_answer(const Result<SlurmAnswer>& answer);
 
-    Services& services_;
+    Loop& loop_;
+    const Logger& log_;
     StageKey key_;
     OnDone on_done_;
     std::string reason_;

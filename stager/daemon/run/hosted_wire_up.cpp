@@ -21,15 +21,19 @@ HostJob host_job(const RunOrder& order) {
 
 }  // namespace
 
-HostedWireUp::HostedWireUp(Services& services, WireUpOwner& owner, const RunOrder& order)
-    : services_{services},
+HostedWireUp::HostedWireUp(Loop& loop,
+                           HostPool& hosts,
+                           WireUpOwner& owner,
+                           const RunOrder& order)
+    : loop_{loop},
+      hosts_{hosts},
       owner_{owner},
       job_{host_job(order)},
-      alarm_{services.loop, [this] { lose("it did not respond in time"); }} {
+      alarm_{loop, [this] { lose("it did not respond in time"); }} {
 }
 
 void HostedWireUp::begin() {
-    services_.hosts.take(
+    hosts_.take(
         [this, alive = std::weak_ptr<bool>{alive_}](Result<HostPool::HostPointer> host) {
             if (!alive.expired()) {
                 on_host(std::move(host));
@@ -45,7 +49,7 @@ void HostedWireUp::on_host(Result<HostPool::HostPointer> host) {
     host_ = std::move(*host);
     host_->own([this](FromHost message) { on_message(std::move(message)); },
                [this](const std::string& why) { lose(why); });
-    alarm_.set(services_.loop.now() + kHostEnvMax);
+    alarm_.set(loop_.now() + kHostEnvMax);
     send(job_);
 }
 
@@ -82,8 +86,7 @@ void HostedWireUp::result(Collective kind,
 
 void HostedWireUp::watch_connect(bool is_due) {
     if (waits_for_connect_) {
-        alarm_.set(is_due ? std::optional{services_.loop.now() + kHostConnectMax}
-                          : std::nullopt);
+        alarm_.set(is_due ? std::optional{loop_.now() + kHostConnectMax} : std::nullopt);
     }
 }
 

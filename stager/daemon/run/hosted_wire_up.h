@@ -2,7 +2,6 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/run/wire_up.h"
 #include "stager/daemon/run/worker_order.h"
@@ -13,8 +12,8 @@ namespace stage {
 
 class HostedWireUp final : public WireUp {
   public:
-    /// `services` and `owner` outlive it.
-    HostedWireUp(Services& services, WireUpOwner& owner, const RunOrder& order);
+    /// All but `order` outlive it.
+    HostedWireUp(Loop& loop, HostPool& hosts, WireUpOwner& owner, const RunOrder& order);
 
     void begin() override;
     void result(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes) override;
@@ -29,7 +28,8 @@ class HostedWireUp final : public WireUp {
     void send(const ToHost& message);
     void lose(const std::string& why);
 
-    Services& services_;
+    Loop& loop_;
+    HostPool& hosts_;
     WireUpOwner& owner_;
     HostJob job_;
     HostPool::HostPointer host_;

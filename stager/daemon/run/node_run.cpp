@@ -14,7 +14,6 @@
 #include "stager/messages/untrusted_fd.h"
 #include "transport/base/log.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -66,7 +65,8 @@ void NodeRun::start_wire_up() {
         fail(Blame::internal, "the plan of a push requires PMIx, whose host can't run as root");
         return;
     } else {
-        wire_up_ = std::make_unique<HostedWireUp>(services_, owner, order_);
+        wire_up_ =
+            std::make_unique<HostedWireUp>(services_.loop, services_.hosts, owner, order_);
     }
     wire_up_->begin();
 }

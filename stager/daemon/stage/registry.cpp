@@ -36,7 +36,8 @@ Registry::Registry(Services& services)
     : services_{services},
       roots_{services.config, services.verdicts},
       cleaner_{services, roots_},
-      endings_{services,
+      endings_{services.loop,
+               services.verdicts,
                cleaner_,
                [this](std::uint32_t job_id, std::uint32_t step_id) {
                    return has_process(job_id, step_id);
@@ -94,10 +95,10 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     });
 }
 
-/// A batch step does not know which life of a requeued job it is (Slurm 22.05.8, measured), and
+/// A batch step does not know which run of a requeued job it is (Slurm 22.05.8, measured), and
 /// the other nodes' prologs do.
 void Registry::find_life(const StageRequest& request, Answer answer) {
-    const auto asker = askers_.emplace(askers_.end(), services_);
+    const auto asker = askers_.emplace(askers_.end(), services_.loop, services_.children);
     asker->ask(JobStateQuestion{request.key.job_id},
                [this, asker, request, answer](const Result<SlurmAnswer>& said) {
                    StageRequest known = request;
@@ -158,7 +159,7 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
     const bool is_live = found != stages_.end();
     if (asked.restart == kLatestLife && endings_.is_in_the_way(key.job_id, key.step_id) &&
         !(is_live && found->second->is_open())) {
-        answer(Verdict{});  // That life has ended here, and its files are about to go.
+        answer(Verdict{});  // That run has ended here, and its files are about to go.
         return;
     }
     // A stage that other daemons have set up again here may have ended long ago.

@@ -46,7 +46,7 @@ class Registry {
     /// The answer to another node that waits for this one's SETUP: whether the plugin here has
     /// sent STAGE, and whether the stage is queued.
     [[nodiscard]] TellMessage tell(const StageKey& key) const;
-    /// The plugin has sent END of this job, or of an earlier life of it, not long ago.
+    /// The plugin has sent END of this job, or of an earlier run of it, not long ago.
     [[nodiscard]] bool has_ended(std::uint32_t job_id) const;
 
     /// Starts to look for what an earlier daemon left behind.

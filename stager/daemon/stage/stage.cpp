@@ -7,7 +7,6 @@
 #include "stager/daemon/jobs/outside.h"
 #include "stager/daemon/planning/requeued_request.h"
 #include "stager/daemon/tree/outcome.h"
-#include "stager/slurm/host_list.h"
 #include "stager/spec/amount.h"
 #include "transport/base/log.h"
 
@@ -44,12 +43,14 @@ Stage::Stage(Services& services,
       cleaner_{cleaner},
       key_{key},
       on_change_{std::move(on_change)},
-      result_{services, key},
-      place_{services},
-      asker_{services},
-      notice_{services},
-      unbegun_{services, key, [this] { tell_change(); }},
-      watch_{services,
+      result_{services.verdicts, services.log, key},
+      place_{services.loop, services.config, services.places},
+      asker_{services.loop, services.children},
+      notice_{services.loop, services.children, services.log},
+      unbegun_{services.loop, services.children, services.log, key, [this] { tell_change(); }},
+      watch_{services.loop,
+             services.children,
+             services.config,
              key,
              [this](const std::string& why) {
                  is_over_ = true;
@@ -362,7 +363,7 @@ void Stage::start() {
         return;
     }
     if (!place_.take_as_member(request_->uid)) {
-        fail(Blame::node, no_place_for_member(services_));
+        fail(Blame::node, no_place_for_member(services_.config, services_.places));
         return;
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
@@ -692,7 +693,7 @@ void Stage::forget_unreached() {
     const auto& nodes = group_->plan().nodes;
     for (const Rank rank : ranks) {
         if (rank.index() < nodes.size()) {
-            services_.addressed.erase(nodes[rank.index()].name);
+            services_.addresses.doubt(nodes[rank.index()].name);
         }
     }
 }
@@ -721,7 +722,7 @@ void Stage::tell_slurm() {
         unbegun_.await(std::max(services_.loop.now(), *times_.announced + longest),
                        verdict.sentence);
     }
-    notice_.tell(key_, verdict.sentence, requeues, [this] {
+    notice_.report(key_, verdict.sentence, requeues, [this] {
         result_.answer();
         tell_change();
     });

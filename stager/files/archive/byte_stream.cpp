@@ -90,6 +90,42 @@ bool StreamInput::fill(std::size_t count) {
     return true;
 }
 
+MemberStream::MemberStream(ByteStream& from,
+                           ReadTrouble& trouble,
+                           const char* format,
+                           std::size_t mark_bytes)
+    : input_{from}, trouble_{trouble}, format_{format}, mark_bytes_{mark_bytes} {
+}
+
+std::int64_t MemberStream::read(MutableBytes room) {
+    while (true) {
+        if (is_between_ && !input_.fill(mark_bytes_)) {
+            return -1;
+        }
+        if (is_between_ && !is_member(input_.bytes())) {
+            return 0;
+        }
+        is_between_ = false;
+        if (!input_.fill(1)) {
+            return -1;
+        }
+        const std::int64_t count = decode(room);
+        if (count != 0) {
+            return count;
+        }
+        if (!is_between_ && input_.is_at_end() && input_.bytes().empty()) {
+            return fail(false, "unexpected end of file");
+        }
+    }
+}
+
+std::int64_t MemberStream::fail(bool is_memory, const std::string& why) {
+    trouble_.set(
+        {.kind = is_memory ? ReadTrouble::Kind::unsupported : ReadTrouble::Kind::damaged,
+         .why = format_ + ": " + why});
+    return -1;
+}
+
 std::unique_ptr<ByteStream> arrived_stream(ArrivedBytes& bytes, ReadTrouble& trouble) {
     return std::make_unique<ArrivedStream>(bytes, trouble);
 }

@@ -5,6 +5,7 @@
 #include "stager/files/archive/read_trouble.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace stage {
@@ -43,6 +44,39 @@ class StreamInput {
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     bool is_at_end_ = false;
+};
+
+/// Decodes a format of members, one after the other: gzip's members, lz4's frames. As with
+/// gzip(1) and lz4(1), bytes after the last member are ignored.
+class MemberStream : public ByteStream {
+  public:
+    /// Both must outlive this. `format`: for messages. A member begins with a mark of
+    /// `mark_bytes`.
+    MemberStream(ByteStream& from,
+                 ReadTrouble& trouble,
+                 const char* format,
+                 std::size_t mark_bytes);
+
+    [[nodiscard]] std::int64_t read(MutableBytes room) final;
+
+  protected:
+    /// True if `bytes` begin with the mark of a member; there may be fewer.
+    [[nodiscard]] virtual bool is_member(Bytes bytes) const = 0;
+    /// Decodes from input() to `room`. Returns the bytes in `room`, or what fail() returns.
+    [[nodiscard]] virtual std::int64_t decode(MutableBytes room) = 0;
+
+    [[nodiscard]] StreamInput& input() { return input_; }
+    /// The member has been decoded to its end.
+    void end_member() { is_between_ = true; }
+    /// Sets the trouble. Returns -1.
+    [[nodiscard]] std::int64_t fail(bool is_memory, const std::string& why);
+
+  private:
+    StreamInput input_;
+    ReadTrouble& trouble_;
+    std::string format_;
+    std::size_t mark_bytes_;
+    bool is_between_ = true;  ///< Between two members.
 };
 
 /// Streams the bytes as they arrived.

@@ -4,19 +4,7 @@
 #include "stager/disk/disk_io.h"
 #include "stager/files/reuse/kept_form.h"
 
-#include <sys/stat.h>
-
 namespace stage {
-namespace {
-
-/// A longer one would be cloned with what is behind.
-bool has_size(int file, std::uint64_t size) {
-    struct stat status {};
-    return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-           static_cast<std::uint64_t>(status.st_size) == size;
-}
-
-}  // namespace
 
 Status LocalFill::fill(const CacheAccess& cache) {
     for (std::size_t index = 0; index < targets_.size(); ++index) {
@@ -43,6 +31,7 @@ Status LocalFill::fill_whole(std::size_t index,
                              const Content& content,
                              const CacheAccess& cache) {
     const bool is_compared = targets_[index].target->is_compared();
+    // A longer file would be cloned with what is behind its end.
     Result<bool> filled =
         is_compared || has_size(file.get(), manifest_.entries[index].kept_bytes())
             ? fill_from(index, std::move(file), content.sum, cache.check)

@@ -1,8 +1,8 @@
-// How does the source's own node get its destination?
+// Gives the source's own node its files from the same reads that feed the broadcast.
 //
-// From the same reads: every block goes to the local sink when it is first read, so that a file
-// is read once, and what the group gets is what this node gets. A file that the sink had
-// beforehand (from the node's cache) is not read at all: others get it from there.
+// Every block goes to the local sink when it is first read, so that a file is read once, and
+// this node gets the same bytes as the group. A file that the sink had beforehand (from the
+// node's cache) is not read at all: others get it from there.
 #pragma once
 
 #include "stager/files/sink/file_sink.h"

@@ -1,7 +1,6 @@
 #include "stager/files/target/target.h"
 
 #include "stager/disk/file_names.h"
-#include "transport/base/checksum.h"
 #include "transport/base/codec.h"
 
 #include <fcntl.h>
@@ -9,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 namespace stage {

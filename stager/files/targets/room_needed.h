@@ -1,4 +1,4 @@
-// Adds up what a stage's files take of each disk, and tells when one has too little.
+// Adds up what a stage's files take of each disk, and reports when one has too little.
 #pragma once
 
 #include "stager/files/target/target.h"

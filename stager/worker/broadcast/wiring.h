@@ -28,7 +28,7 @@ namespace stage {
 /// States the TCP port of `listener` on the card, if there is one.
 [[nodiscard]] Status offer_relay(const UniqueFd& listener, Card& card);
 
-/// The degree of the tree by which an object of this size is relayed among so many members.
+/// The degree of the tree by which an object of this size is relayed among `members`.
 /// Only the source knows the size; the others' degree counts for nothing.
 [[nodiscard]] std::uint8_t relay_degree_for(std::uint64_t object_bytes, std::size_t members);
 

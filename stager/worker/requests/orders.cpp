@@ -168,7 +168,7 @@ Status Orders::add_program(std::uint16_t index,
     SourceOrder order{
         .spec = index, .path = spec.source, .line = {}, .is_optional = spec.is_optional};
     Result<LibraryClosure> closure =
-        library_closure(spec.source, wishes_.ld_library_path, places_.work_dir);
+        library_closure(spec.source, options_.ld_library_path, places_.work_dir);
     Result<std::string> line =
         closure ? program_line(closure->paths) : Result<std::string>{closure.error()};
     if (!line) {
@@ -197,7 +197,7 @@ void Orders::add_neighbours(std::vector<PlacedProgram>& programs) const {
             continue;
         }
         Result<LibraryClosure> closure =
-            library_closure(spec.source, wishes_.ld_library_path, places_.work_dir);
+            library_closure(spec.source, options_.ld_library_path, places_.work_dir);
         if (closure && closure->is_program) {
             closure->present.insert(
                 closure->present.end(), closure->sent.begin(), closure->sent.end());
@@ -267,7 +267,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         places_.has_cache && entry.size >= kPartOfMin && entry.size <= kPartOfMax;
     order.target.lock_timeout = kLockTimeout;
     order.target.archive = spec.is_unpacked ? spec.source : "";
-    order.target.umask = wishes_.umask;
+    order.target.umask = options_.umask;
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
     order.is_library = library.has_value();

@@ -67,8 +67,8 @@ class Orders {
     [[nodiscard]] std::vector<std::string> directories(const FileSink& sink) const;
 
   private:
-    Orders(std::vector<StageSpec> specs, StageOptions wishes, OrderPlaces places)
-        : specs_{std::move(specs)}, wishes_{std::move(wishes)}, places_{std::move(places)} {}
+    Orders(std::vector<StageSpec> specs, StageOptions options, OrderPlaces places)
+        : specs_{std::move(specs)}, options_{std::move(options)}, places_{std::move(places)} {}
 
     [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
     [[nodiscard]] Result<StageSpec> meant_by(const StageSpec& spec) const;
@@ -90,7 +90,7 @@ class Orders {
                                                        const std::string& name) const;
 
     std::vector<StageSpec> specs_;
-    StageOptions wishes_;
+    StageOptions options_;
     OrderPlaces places_;
 };
 

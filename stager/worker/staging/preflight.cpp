@@ -51,14 +51,14 @@ Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
 }  // namespace
 
 Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
-                           PreflightRequest wish,
+                           PreflightRequest request,
                            Interrupts& interrupts) {
     // The owner of a copy may be root.
     for (SourceOrder& order : orders) {
-        order.is_ownerless = wish.compares;
+        order.is_ownerless = request.compares;
     }
     Result<std::unique_ptr<FileSource>> source =
-        FileSource::open(orders, wish.bytes_max, {}, page_room() / 2);
+        FileSource::open(orders, request.bytes_max, {}, page_room() / 2);
     if (!source) {
         return std::move(source).error();
     }
@@ -68,7 +68,7 @@ Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
     if (manifest.size() <= kMaxLookBytes) {
         look.manifest.assign(manifest.begin(), manifest.end());
     }
-    if (wish.compares) {
+    if (request.compares) {
         Result<std::string> digest = digest_by_reading(**source, interrupts);
         if (!digest) {
             return std::move(digest).error();
@@ -105,12 +105,12 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
         return room_for(*orders, setup);
     }
     const auto list = is_source ? orders->sources() : at_destination(*orders);
-    const PreflightRequest wish{.bytes_max = setup.max_bytes,
-                                .compares = setup.purpose == WorkerPurpose::compare};
+    const PreflightRequest request{.bytes_max = setup.max_bytes,
+                                   .compares = setup.purpose == WorkerPurpose::compare};
     if (!list) {
         return list.error();
     }
-    Result<WorkerLook> look = look_at(*list, wish, interrupts);
+    Result<WorkerLook> look = look_at(*list, request, interrupts);
     return look || is_source ? std::move(look) : about_copy(std::move(look).error());
 }
 

@@ -26,7 +26,7 @@ struct PreflightRequest {
 };
 /// Describes the source; includes its manifest if that fits into a message.
 [[nodiscard]] Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
-                                         PreflightRequest wish,
+                                         PreflightRequest request,
                                          Interrupts& interrupts);
 /// Checks that the files of `manifest` have their destination and enough space.
 [[nodiscard]] Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config);

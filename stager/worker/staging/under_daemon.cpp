@@ -82,11 +82,11 @@ class Stage final : public Watcher {
     std::optional<Orders> orders_;
     std::optional<Work> work_;
     BroadcastSockets sockets_;
-    bool has_told_ = false;
+    bool has_reported_ = false;
     bool is_here_ = false;  ///< The files are complete on this node.
     bool has_reported_dropped_ = false;
-    core::Phase told_phase_ = core::Phase::wiring;
-    std::chrono::steady_clock::time_point told_at_;
+    core::Phase reported_phase_ = core::Phase::wiring;
+    std::chrono::steady_clock::time_point reported_at_;
     std::chrono::steady_clock::time_point began_;
     std::uint32_t receive_buffer_ = 0;
     std::uint8_t rails_ = 1;
@@ -315,7 +315,7 @@ void Stage::tell_hand_over(const core::Outcome& outcome) {
 
 Status Stage::tell_end(const BroadcastReport& report) {
     const bool is_good = report.outcome.phase == core::Phase::released && !report.outcome.why;
-    if (is_good && !has_told_) {
+    if (is_good && !has_reported_) {
         tell_held(report.outcome);
     }
     tell_dropped(report.outcome);
@@ -336,7 +336,7 @@ Status Stage::tell_end(const BroadcastReport& report) {
 }
 
 void Stage::on_progress(const core::Outcome& outcome) {
-    if (outcome.phase == core::Phase::holding && !has_told_) {
+    if (outcome.phase == core::Phase::holding && !has_reported_) {
         tell_held(outcome);
     }
     if (outcome.phase == core::Phase::handed_over) {
@@ -344,11 +344,11 @@ void Stage::on_progress(const core::Outcome& outcome) {
     }
     tell_dropped(outcome);
     const auto now = std::chrono::steady_clock::now();
-    if (outcome.phase == told_phase_ && now - told_at_ < kProgressEvery) {
+    if (outcome.phase == reported_phase_ && now - reported_at_ < kProgressEvery) {
         return;
     }
-    told_phase_ = outcome.phase;
-    told_at_ = now;
+    reported_phase_ = outcome.phase;
+    reported_at_ = now;
     control_.say(progress_of(*work_, outcome));
 }
 
@@ -388,7 +388,7 @@ void Stage::tell_held(const core::Outcome& held) {
         outcome.blame = trouble.blame();
         outcome.sentence += (outcome.sentence.empty() ? "" : "; ") + trouble.sentence();
     }
-    has_told_ = true;
+    has_reported_ = true;
     is_here_ = true;
     if (Status said = control_.say(FromWorker{outcome}); !said) {
         log_.warn("cannot report the outcome to stagecastd",
@@ -418,7 +418,7 @@ void Stage::tell_dropped(const core::Outcome& released) {
 }
 
 void Stage::tell_failure(const Error& why, Rank culprit) {
-    if (std::exchange(has_told_, true)) {
+    if (std::exchange(has_reported_, true)) {
         return;
     }
     WorkerOutcome outcome;

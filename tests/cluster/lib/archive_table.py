@@ -148,7 +148,7 @@ def oddities(top):
                                 "zip": zip_whole + b"a signature\n"},
         "one block of zeros as its end": plain(tar(TREE, end=512)),
         "no mark of its end": plain(tar(TREE, end=0)),
-        "cut off": changed(cut, whole, zip_whole),
+        "truncated": changed(cut, whole, zip_whole),
         "one wrong bit": {one: data for one, data in changed(bent, whole, zip_whole).items() if one != "tar"},
         "a program before it": {"zip": b"#!/usr/bin/env python3\n" + zip_whole},
         "a comment of 60,000 bytes": {"zip": zipped(ZIP_TREE, b"c" * 60_000)},

@@ -5,10 +5,10 @@
 # shellcheck disable=SC2154  # T, WORK, NODES come from test_begins; JOB, OUT, ERR are for tests
 
 STAGE_TIMEOUT=20   # what the lab's stagecast.conf says
-PATIENCE=90        # seconds until a job that should end is called hanging
+JOB_TIMEOUT=90        # seconds until a job that should end is called hanging
 
 # Runs as alice on the login host, with a bound on its time.
-as_alice() { lab exec -u alice -d "$T" timeout -k 5 "$PATIENCE" "$@" < /dev/null; }
+as_alice() { lab exec -u alice -d "$T" timeout -k 5 "$JOB_TIMEOUT" "$@" < /dev/null; }
 
 # input NAME SIZE [MODE]: a file of random bytes in the test's directory; its age is a round number.
 input() {
@@ -40,7 +40,7 @@ job_ended() {
 
 # wait_job JOB STATE: the job ends, in this state.
 wait_job() {
-  wait_for "$PATIENCE" job_ended "$1" || { echo "job $1 hangs: $(lab exec scontrol show job "$1")"; return 1; }
+  wait_for "$JOB_TIMEOUT" job_ended "$1" || { echo "job $1 hangs: $(lab exec scontrol show job "$1")"; return 1; }
   wait_for 20 no_completing "$1"
   local state
   state=$(job_field "$1" JobState)

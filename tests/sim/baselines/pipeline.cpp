@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kNone = ~0U;
 constexpr Duration kAskAgain = microseconds{500};
 /// Without a packet for this time whole blocks were lost, and are requested from their givers.
-constexpr Duration kPatience = milliseconds{5};
+constexpr Duration kTimeout = milliseconds{5};
 
 /// Which member gives which block to which other in every step: kNone where none.
 class Schedule {
@@ -96,7 +96,7 @@ class Corner final : public Node {
     /// Two neighbours may send at once, and a full port lose all of a block. What was to come
     /// before the last that did is lost, and so, where nothing comes at all, is the next.
     void look_for_lost(Instant now) {
-        if (!came_at_ || has_all() || now < *came_at_ + kPatience) {
+        if (!came_at_ || has_all() || now < *came_at_ + kTimeout) {
             return;
         }
         came_at_ = now;
@@ -209,7 +209,7 @@ class Corner final : public Node {
     [[nodiscard]] std::optional<Instant> next() const override {
         return core::earlier(
             ask_at_,
-            came_at_ && !has_all() ? std::optional{*came_at_ + kPatience} : std::nullopt);
+            came_at_ && !has_all() ? std::optional{*came_at_ + kTimeout} : std::nullopt);
     }
 
     struct Heard {

@@ -14,15 +14,15 @@ template <class Base>
 class Link : public Base {
   public:
     Link(const Plan& plan, std::uint16_t rank)
-        : Base{plan, rank}, owed_{static_cast<std::uint32_t>(plan.chunks())} {}
+        : Base{plan, rank}, requested_{static_cast<std::uint32_t>(plan.chunks())} {}
 
   protected:
     void on_request(const core::Datagram& datagram) {
-        this->for_each(datagram.body, [&](std::uint32_t chunk) { owed_.add(chunk); });
+        this->for_each(datagram.body, [&](std::uint32_t chunk) { requested_.add(chunk); });
     }
     [[nodiscard]] bool can_give() const {
-        for (std::uint32_t chunk = owed_.next(0); chunk < owed_.capacity();
-             chunk = owed_.next(chunk + 1)) {
+        for (std::uint32_t chunk = requested_.next(0); chunk < requested_.capacity();
+             chunk = requested_.next(chunk + 1)) {
             if (this->have_.has(chunk)) {
                 return true;
             }
@@ -30,12 +30,12 @@ class Link : public Base {
         return false;
     }
     void give(Instant now, core::SendBatch& batch) {
-        this->send_wanted(now, batch, this->peer(successor()), owed_);
+        this->send_wanted(now, batch, this->peer(successor()), requested_);
     }
     [[nodiscard]] std::uint32_t successor() const {
         return (this->rank_ + 1U) % this->plan_.members;
     }
-    core::ChunkSet owed_;
+    core::ChunkSet requested_;
 };
 
 class Source final : public Link<PassSource> {

@@ -107,8 +107,8 @@ void CubicFlow::acknowledge(std::uint64_t number) {
 
 /// Nothing comes any more: all is lost, and it begins anew.
 void CubicFlow::watch(std::uint64_t) {
-    const Duration patience = std::max(kTimeOutMin, 2 * trip_);
-    if (!under_way_.empty() && events_.now() >= heard_at_ + patience) {
+    const Duration timeout = std::max(kTimeOutMin, 2 * trip_);
+    if (!under_way_.empty() && events_.now() >= heard_at_ + timeout) {
         on_loss(under_way_.front().number);
         under_way_.clear();
         window_ = 1;
@@ -116,7 +116,7 @@ void CubicFlow::watch(std::uint64_t) {
         send();
     }
     if (events_.now() < Instant{own_.end} || !under_way_.empty()) {
-        events_.at<&CubicFlow::watch>(events_.now() + patience / 4, *this);
+        events_.at<&CubicFlow::watch>(events_.now() + timeout / 4, *this);
     }
 }
 

@@ -1,7 +1,7 @@
 // Makes a plan that fails smaller while it still fails.
 //
 // Faults, partitions, flows, settings, blocks and members are taken away one at
-// a time, and what the failure does not need stays away.
+// a time, and what the failure does not need remains removed.
 #pragma once
 
 #include "tests/sim/plan/plan.h"

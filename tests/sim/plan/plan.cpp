@@ -122,7 +122,7 @@ void draw_partitions(Prng& prng, Plan& plan) {
             }
         }
         partition.begin = draw_time(prng, Duration{0}, milliseconds{300});
-        // Shorter than any patience, or it may be blamed on a member.
+        // Shorter than any time-out, or it may be blamed on a member.
         partition.end = partition.begin + draw_time(prng, milliseconds{1}, milliseconds{800});
         partition.hears_nothing = prng.below(4) != 0;
         partition.says_nothing = !partition.hears_nothing || prng.below(4) != 0;
@@ -145,7 +145,7 @@ void draw_odd_members(Plan& plan) {
             member.start_at = draw_time(prng, milliseconds{1}, seconds{2});
         }
         if (prng.below(12) == 0) {
-            // Less than any patience: a clock that leaps says that others were silent.
+            // Less than any time-out: a clock that leaps says that others were silent.
             member.leap_at = draw_time(prng, Duration{0}, seconds{1});
             member.leap = prng.below(2) == 0 ? draw_time(prng, Duration{0}, seconds{1})
                                              : Duration::zero();
@@ -248,7 +248,7 @@ Duration Plan::wire_time() const {
 
 bool Plan::finishes_in_time(const MemberPlan& one) const {
     return one.finish_takes <=
-           stall_timeout * core::Limits{}.ending.finish_patience + finish_extra;
+           stall_timeout * core::Limits{}.ending.finish_factor + finish_extra;
 }
 
 bool Plan::is_faulty(const MemberPlan& one) const {

@@ -1,4 +1,4 @@
-// Draws faults that come with events, partitions that outlast all patience, and
+// Draws faults that come with events, partitions that outlast all time-outs, and
 // disks that are of no use for a while. Each from a chance of its own.
 #include "tests/sim/plan/plan.h"
 
@@ -30,7 +30,7 @@ void draw_events(Plan& plan) {
         strike.nth = static_cast<std::uint32_t>(1 + prng.below(prng.below(2) == 0 ? 1 : 40));
         strike.harm = static_cast<Harm>(may_end ? prng.below(5) : 2 + prng.below(3));
         strike.member = draw_rank(prng, plan);
-        // (Shorter than any patience, as partitions are.)
+        // (Shorter than any time-out, as partitions are.)
         strike.lasts = draw_time(prng, milliseconds{1}, milliseconds{800});
         const bool ends = strike.harm == Harm::crash || strike.harm == Harm::abort;
         plan.member[strike.member].is_struck = plan.member[strike.member].is_struck || ends;
@@ -38,7 +38,7 @@ void draw_events(Plan& plan) {
     }
 }
 
-/// A member that is cut off for so long may be named, and where that is the source,
+/// A member that is cut off for that long may be named, and where that is the source,
 /// any member.
 void draw_long_partition(Plan& plan) {
     Prng prng{plan.seed ^ 0x6c6f6e67U};

@@ -5,7 +5,6 @@
 #include "transport/wire/packet.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace stage::sim {
 namespace {
@@ -25,7 +24,7 @@ struct RelayWorld::Connection {
     std::uint64_t id = 0;
     std::deque<core::Send> queue;  ///< One packet each.
     std::uint64_t queued_bytes = 0;
-    bool owes_ready = false;
+    bool must_report_ready = false;
 };
 
 struct RelayWorld::Host {
@@ -388,9 +387,9 @@ void RelayWorld::queue(Host& from, const core::Send& send) {
         connection.queued_bytes += bytes;
         connection.queue.push_back(std::move(packet));
     }
-    connection.owes_ready = true;
+    connection.must_report_ready = true;
     if (connection.queued_bytes <= kSocketBytes) {
-        connection.owes_ready = false;
+        connection.must_report_ready = false;
         from.links.push_back({.peer = send.to.peer, .kind = LinkEvent::Kind::ready});
     }
     if (!from.is_sending) {
@@ -431,8 +430,8 @@ void RelayWorld::transmit(Host& host) {
     host.sent_bytes += bytes;
     const Duration takes = time_of(wire_bytes(bytes), rate(host.rank));
     host.is_sending = true;
-    if (connection.owes_ready && connection.queued_bytes <= kSocketBytes) {
-        connection.owes_ready = false;
+    if (connection.must_report_ready && connection.queued_bytes <= kSocketBytes) {
+        connection.must_report_ready = false;
         host.links.push_back(
             {.peer = Rank{static_cast<std::uint16_t>(to)}, .kind = LinkEvent::Kind::ready});
         after({}, [this, &host] { turn(host); });

@@ -1,7 +1,5 @@
 #include "tests/sim/world/world.h"
 
-#include "transport/core/base/limits.h"
-
 #include <algorithm>
 
 namespace stage::sim {
@@ -105,7 +103,7 @@ bool World::is_lossy() const {
 }
 
 /// The time by which even a group with faults must be over.
-Duration World::patience() const {
+Duration World::time_limit() const {
     const bool healthy = plan_.must_succeed();
     // The rate search may fall to less than half of the slowest link, and with many losses, or
     // if each loss counts as congestion, to the least rate.
@@ -158,10 +156,10 @@ void World::run() {
     for (const auto& flow : flows_) {
         flow->start();
     }
-    const Instant limit{patience()};
+    const Instant limit{time_limit()};
     while (!events_.is_empty() && !is_over() && complaints_.empty()) {
         if (events_.next() > limit || events_.count() > plan_.events_max) {
-            complaints_.push_back("not over after " + ms(patience()) + " and " +
+            complaints_.push_back("not over after " + ms(time_limit()) + " and " +
                                   std::to_string(events_.count()) + " events");
             break;
         }
@@ -248,9 +246,10 @@ void World::check_agreed() {
     const Host* knows_most = nullptr;
     for (const auto& host : hosts_) {
         const core::Outcome& outcome = host->outcome();
-        const bool was_told = outcome.phase == core::Phase::released && !outcome.is_end_unheard;
-        if (was_told && (knows_most == nullptr ||
-                         outcome.dropped.size() > knows_most->outcome().dropped.size())) {
+        const bool has_heard =
+            outcome.phase == core::Phase::released && !outcome.is_end_unheard;
+        if (has_heard && (knows_most == nullptr ||
+                          outcome.dropped.size() > knows_most->outcome().dropped.size())) {
             knows_most = host.get();
         }
     }

@@ -49,7 +49,7 @@ class World {
     void strike(std::uint64_t index);
     void cut_off(const Strike& strike);
     [[nodiscard]] bool is_lossy() const;
-    [[nodiscard]] Duration patience() const;
+    [[nodiscard]] Duration time_limit() const;
     [[nodiscard]] bool is_over() const;
     void check_end();
     void check_named(std::uint16_t rank);

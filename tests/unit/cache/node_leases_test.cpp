@@ -131,19 +131,20 @@ TEST_CASE("all nodes choose the same lease server, in any order of the node list
     for (unsigned number = 0; number < 200; ++number) {
         nodes.push_back(node(number).node);
     }
-    const std::vector<std::string> keepers = draw_keepers(nodes);
-    REQUIRE(keepers.size() == kKeepersMax);
+    const std::vector<std::string> servers = draw_lease_servers(nodes);
+    REQUIRE(servers.size() == kLeaseServersMax);
     std::ranges::reverse(nodes);
-    CHECK(draw_keepers(nodes) == keepers);
+    CHECK(draw_lease_servers(nodes) == servers);
     std::set<std::size_t> drawn;
     for (unsigned number = 0; number < 1000; ++number) {
-        drawn.insert(keeper_of(keepers, file(number)));
+        drawn.insert(lease_server_of(servers, file(number)));
     }
-    CHECK(drawn.size() == kKeepersMax);
+    CHECK(drawn.size() == kLeaseServersMax);
     // If a lease server leaves, only its own files move.
-    std::vector<std::string> fewer{keepers.begin(), keepers.end() - 1};
+    std::vector<std::string> fewer{servers.begin(), servers.end() - 1};
     for (unsigned number = 0; number < 1000; ++number) {
-        const std::size_t before = keeper_of(keepers, file(number));
-        CHECK((before == kKeepersMax - 1 || keeper_of(fewer, file(number)) == before));
+        const std::size_t before = lease_server_of(servers, file(number));
+        CHECK(
+            (before == kLeaseServersMax - 1 || lease_server_of(fewer, file(number)) == before));
     }
 }

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr uid_t kStranger = 65534;
+constexpr uid_t kUntrusted = 65534;
 
 UniqueFd connect_as(uid_t user, const std::string& path) {
     sockaddr_un address{};
@@ -175,11 +175,11 @@ TEST_CASE("an untrusted local user may PING, and nothing else") {
     }
     {
         World world;
-        CHECK(world.ask(kStranger, said(PingRequest{})) == Answer{Ack{}});
+        CHECK(world.ask(kUntrusted, said(PingRequest{})) == Answer{Ack{}});
         CHECK(world.counters_.control_refused == 0);
     }
     World world;
-    const auto answer = world.ask(kStranger, said(EndRequest{.job_id = 7, .step_id = 0}));
+    const auto answer = world.ask(kUntrusted, said(EndRequest{.job_id = 7, .step_id = 0}));
     REQUIRE(answer);
     CHECK(std::holds_alternative<Refused>(*answer));
     CHECK(world.requests == 0);
@@ -194,7 +194,7 @@ TEST_CASE("a user's descriptors are never received, and their socket is closed e
         std::pair{"", 0}, std::pair{"", static_cast<int>(MSG_OOB)}, std::pair{"\x01", 0});
     World world;
     world.keeps_closed = true;
-    UniqueFd client = world.connect(kStranger);
+    UniqueFd client = world.connect(kUntrusted);
     REQUIRE(::send(client.get(), before, std::string{before}.size(), MSG_NOSIGNAL) >= 0);
     const UniqueFd reading = send_with_pipe(client.get(), as_bytes("x"), flags);
     client.reset();
@@ -214,12 +214,12 @@ TEST_CASE("users' connections that get no place, and the backlog, are closed els
     world.keeps_closed = true;
     std::vector<UniqueFd> held;
     for (int i = 0; i < 16; ++i) {
-        held.push_back(world.connect(kStranger));
+        held.push_back(world.connect(kUntrusted));
     }
-    const UniqueFd refused = send_with_pipe(world.connect(kStranger).get(), as_bytes("x"), 0);
+    const UniqueFd refused = send_with_pipe(world.connect(kUntrusted).get(), as_bytes("x"), 0);
     world.run_until_closed(1);
     CHECK(has_writer(refused));
-    const UniqueFd waits = send_with_pipe(world.connect(kStranger).get(), as_bytes("x"), 0);
+    const UniqueFd waits = send_with_pipe(world.connect(kUntrusted).get(), as_bytes("x"), 0);
     world.server().close_socket();
     CHECK(has_writer(waits));
     CHECK(world.closed.size() == 1 + 1 + held.size());
@@ -284,11 +284,11 @@ TEST_CASE("silent connections of one user take no other user's place") {
     if (::geteuid() != 0) {
         return;
     }
-    const uid_t user = GENERATE(kStranger - 1, 0);
+    const uid_t user = GENERATE(kUntrusted - 1, 0);
     World world;
     std::vector<UniqueFd> held;
     for (int i = 0; i < 200; ++i) {
-        held.push_back(world.connect(kStranger));
+        held.push_back(world.connect(kUntrusted));
     }
     CHECK(world.ask(user, said(PingRequest{})) == Answer{Ack{}});
     CHECK(world.counters_.control_refused == 200 - 16);
@@ -298,7 +298,7 @@ TEST_CASE("silent connections of many uids do not keep another one out") {
     if (::geteuid() != 0) {
         return;
     }
-    const uid_t user = GENERATE(kStranger, 0);
+    const uid_t user = GENERATE(kUntrusted, 0);
     World world;
     std::vector<UniqueFd> held;
     for (uid_t i = 0; i < 300; ++i) {
@@ -316,10 +316,10 @@ TEST_CASE("refusals are counted each, and logged now and then") {
     std::vector<UniqueFd> held;
     const auto bytes = said(EndRequest{.job_id = 7, .step_id = 0});
     for (int i = 0; i < 10; ++i) {
-        held.push_back(world.connect(kStranger));
+        held.push_back(world.connect(kUntrusted));
         REQUIRE(::send(held.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0);
     }
-    CHECK(world.ask(kStranger, bytes));
+    CHECK(world.ask(kUntrusted, bytes));
     CHECK(world.counters_.control_refused == 11);
     CHECK(world.log_lines.size() == 1);
 }

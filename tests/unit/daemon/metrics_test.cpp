@@ -7,7 +7,6 @@
 
 #include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 
 namespace stage {

@@ -13,7 +13,7 @@ std::optional<std::string> answer_of(std::vector<TreeMessage> answers) {
     ServicesWorld world;
     FalseNode first{world, std::move(answers)};
     world.config.port = first.port();
-    world.services->addresses["n3"] = "127.0.0.1";
+    world.services->addresses.learn("n3", "127.0.0.1");
     RemoteStatuses reports{*world.services};
     std::optional<std::string> report;
     int times = 0;
@@ -41,7 +41,7 @@ TEST_CASE("only a limited number of reports is fetched at one time") {
     ServicesWorld world;
     FalseNode first{world, {ReportMessage{"{}"}}};
     world.config.port = first.port();
-    world.services->addresses["n3"] = "127.0.0.1";
+    world.services->addresses.learn("n3", "127.0.0.1");
     RemoteStatuses reports{*world.services};
     for (std::size_t i = 0; i < kRemoteStatusesMax; ++i) {
         REQUIRE(reports.ask({}, "n3", [](const auto&) {}));

@@ -19,7 +19,7 @@ using test::object_of;
 using test::resident;
 using test::said;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 
 constexpr std::uint64_t kStep = 1U << 20U;
 constexpr std::uint64_t kSize = 3 * DropBehind::kWindowBytes;
@@ -107,11 +107,11 @@ TEST_CASE("a disk that fails after a write fails the stage, even without a sync"
         if (!test::mount_lying(disk, 8U << 20U)) {
             return "no mounts";
         }
-        const std::vector<Wish> wishes{{.source = top, .root = disk, .below = "x"}};
-        SinkConfig config = test::sink_config(wishes);
+        const std::vector<Spec> specs{{.source = top, .root = disk, .below = "x"}};
+        SinkConfig config = test::sink_config(specs);
         config.page_room = 0;
         FileSink sink{std::move(config)};
-        return said(test::deliver(object_of(wishes), sink, 1));
+        return said(test::deliver(object_of(specs), sink, 1));
     });
     if (answer == "no mounts") {
         WARN("needs root and a loop device for a file system that fails");

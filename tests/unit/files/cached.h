@@ -34,15 +34,15 @@ inline Content content_of_bytes_in(const std::string& bytes) {
 
 /// The object of these files, from a source that knows the content of the first one.
 struct Offer {
-    Offer(const std::vector<Wish>& wishes, const Content& content) {
-        auto source = FileSource::open(source_orders(wishes), 0);
+    Offer(const std::vector<Spec>& specs, const Content& content) {
+        auto source = FileSource::open(source_orders(specs), 0);
         REQUIRE(source);
         Manifest known = (*source)->manifest();
         known.entries[0].stamp.assign(32, std::byte{5});
         known.entries[0].content = bytes_of(content);
         REQUIRE(known.lay_out().ok());
         manifest = encode_manifest(known);
-        blocks = object_of(wishes);
+        blocks = object_of(specs);
         blocks[0] = manifest;
     }
     std::vector<std::byte> manifest;
@@ -51,11 +51,11 @@ struct Offer {
 
 /// A sink that was offered it and may look into a cache that has `cached`.
 struct Filled {
-    Filled(const std::vector<Wish>& wishes,
+    Filled(const std::vector<Spec>& specs,
            const Offer& offer,
            const std::string& cached,
            int checks_max = 1000)
-        : sink{sink_config(wishes)} {
+        : sink{sink_config(specs)} {
         REQUIRE(said(sink.expect(offer.manifest)) == "ok");
         const auto find = [&](const Content&) {
             ++asked;
@@ -86,8 +86,8 @@ inline std::string all_of(int file, std::size_t size) {
 /// A source with a sink on its own node.
 class Sender {
   public:
-    Sender(const std::vector<Wish>& wishes, FileSink& sink)
-        : source_{*FileSource::open(source_orders(wishes), 0)}, both_{*source_, sink} {}
+    Sender(const std::vector<Spec>& specs, FileSink& sink)
+        : source_{*FileSource::open(source_orders(specs), 0)}, both_{*source_, sink} {}
 
     /// It gives this block as the offer has it.
     void check(std::uint32_t block, const Offer& offer) {
@@ -113,10 +113,10 @@ class Sender {
 
 /// The source whose node has `sink` gives all blocks, and they are the offer's; tells how many
 /// bytes it read of its files for that.
-inline std::uint64_t read_to_send(const std::vector<Wish>& wishes,
+inline std::uint64_t read_to_send(const std::vector<Spec>& specs,
                                   const Offer& offer,
                                   FileSink& sink) {
-    Sender sender{wishes, sink};
+    Sender sender{specs, sink};
     sender.check_all(offer);
     return sender.bytes_read();
 }

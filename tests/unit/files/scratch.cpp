@@ -195,46 +195,46 @@ bool is_root() {
     return ::geteuid() == 0;
 }
 
-std::vector<SourceOrder> source_orders(const std::vector<Wish>& wishes) {
+std::vector<SourceOrder> source_orders(const std::vector<Spec>& specs) {
     std::vector<SourceOrder> orders;
-    for (const Wish& wish : wishes) {
+    for (const Spec& spec : specs) {
         orders.push_back({.spec = static_cast<std::uint16_t>(orders.size()),
-                          .path = wish.source,
+                          .path = spec.source,
                           .line = {},
-                          .is_optional = wish.is_optional});
+                          .is_optional = spec.is_optional});
     }
     return orders;
 }
 
-SinkConfig sink_config(const std::vector<Wish>& wishes,
+SinkConfig sink_config(const std::vector<Spec>& specs,
                        const std::string& lists,
                        std::uint32_t rank,
                        std::uint32_t size) {
     SinkConfig config;
     config.writer = {.job = "42", .rank = rank, .group_size = size};
     config.list_directory = lists;
-    config.order_of = [wishes](const ManifestEntry& entry) -> Result<SinkOrder> {
-        const Wish& wish = wishes.at(entry.spec);
+    config.order_of = [specs](const ManifestEntry& entry) -> Result<SinkOrder> {
+        const Spec& spec = specs.at(entry.spec);
         SinkOrder order;
-        order.target.place = {.root = wish.root,
-                              .below = wish.below,
+        order.target.place = {.root = spec.root,
+                              .below = spec.below,
                               .makes_directories = true,
                               .refuses_network = true,
-                              .guarded_by = wish.guarded_by};
-        order.target.keeps_owners = wish.keeps_owners;
-        order.target.existing = wish.existing;
-        order.target.archive = wish.is_unpacked ? wish.source : "";
-        order.is_optional = wish.is_optional;
-        order.is_temporary = wish.is_temporary;
+                              .guarded_by = spec.guarded_by};
+        order.target.keeps_owners = spec.keeps_owners;
+        order.target.existing = spec.existing;
+        order.target.archive = spec.is_unpacked ? spec.source : "";
+        order.is_optional = spec.is_optional;
+        order.is_temporary = spec.is_temporary;
         return order;
     };
     return config;
 }
 
-SinkConfig telling_config(const std::vector<Wish>& wishes,
+SinkConfig telling_config(const std::vector<Spec>& specs,
                           const std::string& lists,
                           std::vector<std::string>& listed) {
-    SinkConfig config = sink_config(wishes, lists);
+    SinkConfig config = sink_config(specs, lists);
     config.extend_cleanup_list = [&listed](const std::vector<std::string>& entries) {
         listed.insert(listed.end(), entries.begin(), entries.end());
         return Status{};
@@ -257,8 +257,8 @@ Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source) {
     return blocks;
 }
 
-std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
-    auto source = FileSource::open(source_orders(wishes), 0);
+std::vector<std::vector<std::byte>> object_of(const std::vector<Spec>& specs) {
+    auto source = FileSource::open(source_orders(specs), 0);
     REQUIRE(source);
     auto blocks = blocks_of(**source);
     REQUIRE(blocks);
@@ -291,8 +291,8 @@ Status deliver(const std::vector<std::vector<std::byte>>& blocks,
     return sink.finish();
 }
 
-Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed) {
-    auto source = FileSource::open(source_orders(wishes), 0);
+Status stage_all(const std::vector<Spec>& specs, std::uint64_t seed) {
+    auto source = FileSource::open(source_orders(specs), 0);
     if (!source) {
         return std::move(source).error();
     }
@@ -300,7 +300,7 @@ Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed) {
     if (!blocks) {
         return blocks.error();
     }
-    FileSink sink{sink_config(wishes)};
+    FileSink sink{sink_config(specs)};
     return deliver(*blocks, sink, seed);
 }
 

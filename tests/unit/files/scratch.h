@@ -66,7 +66,7 @@ std::size_t follow_list(const std::vector<std::string>& own,
 [[nodiscard]] bool is_root();
 
 /// One file to be staged as `below` in `root`.
-struct Wish {
+struct Spec {
     std::string source;
     std::string root;
     std::string below;
@@ -78,27 +78,27 @@ struct Wish {
     std::string guarded_by{};
 };
 
-[[nodiscard]] std::vector<SourceOrder> source_orders(const std::vector<Wish>& wishes);
+[[nodiscard]] std::vector<SourceOrder> source_orders(const std::vector<Spec>& specs);
 /// For rank `rank` of `size`; lists go to `lists` if it isn't empty.
-[[nodiscard]] SinkConfig sink_config(const std::vector<Wish>& wishes,
+[[nodiscard]] SinkConfig sink_config(const std::vector<Spec>& specs,
                                      const std::string& lists = "",
                                      std::uint32_t rank = 0,
                                      std::uint32_t size = 2);
 /// The same; entries for the cleanup list are added to `listed`, which outlives it.
-[[nodiscard]] SinkConfig telling_config(const std::vector<Wish>& wishes,
+[[nodiscard]] SinkConfig telling_config(const std::vector<Spec>& specs,
                                         const std::string& lists,
                                         std::vector<std::string>& listed);
 
 /// All blocks of `source`, read in order.
 [[nodiscard]] Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source);
 /// The blocks of a source with these files.
-[[nodiscard]] std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes);
+[[nodiscard]] std::vector<std::vector<std::byte>> object_of(const std::vector<Spec>& specs);
 /// Offers all blocks in an order drawn from `seed`, deferred ones again; then finishes.
 [[nodiscard]] Status deliver(const std::vector<std::vector<std::byte>>& blocks,
                              BlockSink& sink,
                              std::uint64_t seed);
 /// From disk to disk.
-[[nodiscard]] Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed = 1);
+[[nodiscard]] Status stage_all(const std::vector<Spec>& specs, std::uint64_t seed = 1);
 /// The error message, or "ok".
 [[nodiscard]] std::string said(const Status& status);
 

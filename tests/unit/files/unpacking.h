@@ -15,9 +15,9 @@ inline std::string unpacking(const std::string& bytes,
                              std::uint16_t umask = kUsualUmask) {
     const Scratch from;
     const std::string path = from.write(name, bytes);
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = path, .root = to.path(), .below = "t", .is_unpacked = true}};
-    SinkConfig config = sink_config(wishes);
+    SinkConfig config = sink_config(specs);
     config.bytes_max = max;
     config.order_of = [order_of = config.order_of,
                        umask](const ManifestEntry& entry) -> Result<SinkOrder> {
@@ -28,7 +28,7 @@ inline std::string unpacking(const std::string& bytes,
         return order;
     };
     FileSink sink{std::move(config)};
-    return said(deliver(object_of(wishes), sink, 3));
+    return said(deliver(object_of(specs), sink, 3));
 }
 
 }  // namespace stage::test

@@ -106,13 +106,13 @@ class LinkWorld {
 
     /// Serves all sockets until `done`; a test that waits in vain fails.
     void until(const std::function<bool()>& done) {
-        constexpr int kPatience = 20'000;
+        constexpr int kTimeout = 20'000;
         while (!done()) {
             if (serve && serve()) {
                 continue;
             }
             std::vector<pollfd> polled = sockets();
-            REQUIRE(::poll(polled.data(), polled.size(), kPatience) > 0);
+            REQUIRE(::poll(polled.data(), polled.size(), kTimeout) > 0);
             dispatch(polled);
         }
     }

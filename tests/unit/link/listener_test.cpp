@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <optional>
-
 using namespace stage;
 using namespace std::chrono_literals;
 

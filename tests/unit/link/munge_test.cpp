@@ -97,7 +97,7 @@ SpawnRole helper_of(const std::string& socket) {
     return [socket](int fd) { return run_munge_helper(fd, socket); };
 }
 
-SpawnRole helper_of_somebody(const std::string& socket) {
+SpawnRole helper_of_a_user(const std::string& socket) {
     return [socket](int fd) {
         return ::setuid(kUnknownUid) == 0 ? run_munge_helper(fd, socket) : 99;
     };
@@ -185,7 +185,7 @@ TEST_CASE("a local user can neither play a daemon nor read its secrets") {
     }
     const Munged munged{'k'};
     SECTION("as connector") {
-        MungeWorld munge{helper_of_somebody(munged.socket()), helper_of(munged.socket())};
+        MungeWorld munge{helper_of_a_user(munged.socket()), helper_of(munged.socket())};
         CHECK_THAT(munge.login_error(),
                    Catch::Contains("it reports that this daemon does not run as root"));
         CHECK_THAT(error_of(*munge.world.accepted[0]),
@@ -194,7 +194,7 @@ TEST_CASE("a local user can neither play a daemon nor read its secrets") {
         CHECK(munge.world.listener->refused_total() == 1);
     }
     SECTION("as acceptor") {
-        MungeWorld munge{helper_of(munged.socket()), helper_of_somebody(munged.socket())};
+        MungeWorld munge{helper_of(munged.socket()), helper_of_a_user(munged.socket())};
         munge.login_error();
         CHECK_THAT(error_of(*munge.world.accepted[0]),
                    Catch::Contains("munge here does not accept its credential (Unauthorized"));

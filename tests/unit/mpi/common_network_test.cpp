@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include <string>
-#include <utility>
 
 namespace stage {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kMillion = 1'000'000;
 constexpr std::size_t kPackets = 20'000;
 
-/// Keeps the first two bytes of each packet, or all of them; refuses while told to.
+/// Keeps the first two bytes of each packet, or all of them; refuses while `refuses`.
 class Recorder final : public Driver {
   public:
     Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }

@@ -1,5 +1,4 @@
 // Tests that a cleanup list removes what it names, and no file that other stages use.
-#include "stager/removal/removal.h"
 
 #include "stager/removal/cleanup_entry.h"
 #include "tests/unit/files/scratch.h"

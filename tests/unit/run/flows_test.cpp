@@ -224,7 +224,7 @@ TEST_CASE("on rails a packet waits for a flow that was heard a moment ago, and n
             for (const FlowPacket& one : packets) {
                 numbers.push_back(one.opened.header.packet_number);
             }
-            if (!packets.empty() || group.merged->patience()) {
+            if (!packets.empty() || group.merged->wait_max()) {
                 return numbers;
             }
             group.wait();
@@ -234,9 +234,9 @@ TEST_CASE("on rails a packet waits for a flow that was heard a moment ago, and n
     CHECK(group.take(1) == Numbers{1});  // Flow 1 has never been heard.
     group.fakes[1]->put({group.packet(1, 3)});
     CHECK(taken(kNow + kSkew / 2).empty());
-    CHECK(group.merged->patience() == kSkew / 2);
+    CHECK(group.merged->wait_max() == kSkew / 2);
     CHECK(taken(kNow + kSkew) == Numbers{3});
-    CHECK_FALSE(group.merged->patience());
+    CHECK_FALSE(group.merged->wait_max());
 
     group.fakes[0]->put({group.packet(0, 5)});
     CHECK(taken(kNow).empty());
@@ -270,7 +270,7 @@ TEST_CASE("a flow whose packets come late is waited for once that was seen") {
             for (const FlowPacket& one : packets) {
                 numbers.push_back(one.opened.header.packet_number);
             }
-            if (!packets.empty() || group.merged->patience()) {
+            if (!packets.empty() || group.merged->wait_max()) {
                 return numbers;
             }
             group.wait();
@@ -284,8 +284,8 @@ TEST_CASE("a flow whose packets come late is waited for once that was seen") {
     now += milliseconds{5};
     put(0, 4);
     CHECK(taken().empty());
-    REQUIRE(group.merged->patience());
-    CHECK(*group.merged->patience() >= milliseconds{5});
+    REQUIRE(group.merged->wait_max());
+    CHECK(*group.merged->wait_max() >= milliseconds{5});
     now += milliseconds{5};
     put(1, 3);
     CHECK(taken() == Numbers{3});

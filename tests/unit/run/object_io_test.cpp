@@ -13,7 +13,7 @@ constexpr BlockIndex kBlock{2};
 constexpr std::size_t kLength = 5000;
 
 /// Keeps the block that was written last, and its digest.
-class Keeper final : public BlockSink {
+class StoringSink final : public BlockSink {
   public:
     Result<Placing> write(BlockIndex /*block*/, Bytes bytes, const Digest128& leaf) override {
         kept.assign(bytes.begin(), bytes.end());
@@ -49,7 +49,7 @@ wire::Descriptor descriptor(Bytes bytes, wire::Encoding encoding) {
 }
 
 TEST_CASE("a hole is stored as zeros, whatever its buffer held before") {
-    Keeper sink;
+    StoringSink sink;
     SinkIo object{sink};
     std::vector<std::byte> buffer(kBlockBytes, std::byte{0xff});
     const std::vector<std::byte> zeros(kLength);
@@ -62,7 +62,7 @@ TEST_CASE("a hole is stored as zeros, whatever its buffer held before") {
 }
 
 TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
-    Keeper sink;
+    StoringSink sink;
     SinkIo object{sink};
     std::vector<std::byte> buffer(kBlockBytes, std::byte{5});
     buffer[1] = std::byte{6};
@@ -135,7 +135,7 @@ TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as
     CHECK(std::ranges::equal(Bytes{repeat}.first(said.wire_length), sent));
     CHECK(source.shortened().blocks == 1);
 
-    Keeper sink;
+    StoringSink sink;
     SinkIo object{sink};
     const auto verify = operation(core::OperationKind::verify, said);
     repeat[100] ^= std::byte{1};

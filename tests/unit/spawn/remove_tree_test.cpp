@@ -2,7 +2,6 @@
 #include "stager/spawn/remove_tree.h"
 
 #include "stager/removal/cleanup_entry.h"
-#include "stager/removal/empty_directory.h"
 #include "stager/spawn/cleanup_lists.h"
 #include "tests/unit/spawn/stage_root.h"
 

@@ -20,7 +20,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 using namespace stage;
 

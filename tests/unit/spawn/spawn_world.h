@@ -17,7 +17,7 @@
 
 namespace stage {
 
-inline constexpr int kPatienceMs = 20'000;    ///< For things that take milliseconds.
+inline constexpr int kTimeoutMs = 20'000;     ///< For things that take milliseconds.
 inline constexpr uid_t kUnknownUid = 61'234;  ///< No user in passwd has this uid.
 
 /// False (and a line in the output) where the test can't be made.
@@ -31,7 +31,7 @@ inline bool is_root() {
 
 inline bool wait_readable(int fd) {
     pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
-    return ::poll(&polled, 1, kPatienceMs) == 1;
+    return ::poll(&polled, 1, kTimeoutMs) == 1;
 }
 
 /// All that comes until the end of the stream.

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <sstream>
 
 using namespace stage;
 using Kind = SpawnEvent::Kind;

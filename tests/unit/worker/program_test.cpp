@@ -1,5 +1,4 @@
 // Tests that a program arrives with all its libraries or none, and only for itself.
-#include "stager/removal/cleanup_entry.h"
 #include "stager/worker/requests/orders.h"
 #include "tests/unit/files/elf_files.h"
 #include "tests/unit/files/scratch.h"

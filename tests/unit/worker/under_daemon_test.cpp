@@ -32,7 +32,7 @@ using Catch::Matchers::Contains;
 using test::content_of;
 using test::Scratch;
 
-constexpr int kPatienceMilliseconds = 20'000;
+constexpr int kTimeoutMilliseconds = 20'000;
 
 /// The daemon's view of one worker.
 class WorkerProcess {
@@ -64,7 +64,7 @@ class WorkerProcess {
     std::optional<Message> next() const {
         for (;;) {
             pollfd one{socket_.get(), POLLIN, 0};
-            REQUIRE(::poll(&one, 1, kPatienceMilliseconds) == 1);
+            REQUIRE(::poll(&one, 1, kTimeoutMilliseconds) == 1);
             const auto received = receive_from_peer(socket_.get(), kMaxFromWorker);
             REQUIRE(received);
             if (received->kind == PeerMessage::Kind::closed) {
@@ -133,7 +133,7 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
     setup.specs = *serialize(specs);
     setup.work_dir = "/";
     setup.stage_dir = stage.path();
-    setup.stage_timeout = std::chrono::milliseconds{kPatienceMilliseconds};
+    setup.stage_timeout = std::chrono::milliseconds{kTimeoutMilliseconds};
     return setup;
 }
 

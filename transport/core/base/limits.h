@@ -28,7 +28,7 @@ struct PacerLimits {
     /// Tokens older than this are discarded: sending them at once would be a blast.
     Duration credit_age_max = std::chrono::milliseconds{8};
     /// The largest burst factor: by how much both bounds may grow if the receivers take it.
-    std::uint32_t stretch_max = 16;
+    std::uint32_t burst_factor_max = 16;
 };
 
 struct RateLimits {
@@ -38,7 +38,7 @@ struct RateLimits {
     std::uint32_t train_bytes = 160'000;
     std::uint32_t train_packets_min = 16;  ///< but no fewer than measure it.
     /// How long the source waits for a report on the train.
-    Duration train_patience = std::chrono::milliseconds{100};
+    Duration train_timeout = std::chrono::milliseconds{100};
     /// At a remembered rate, what it sends in this time may leave before the first report.
     Duration flight_remembered = std::chrono::microseconds{200};
     /// 100 Mbit/s, the first rate without a measurement.
@@ -168,7 +168,7 @@ struct FeedbackLimits {
     /// of the resident blocks.
     std::uint32_t window_eighths = 6;
     /// Then one more block is sent.
-    Duration window_patience = std::chrono::milliseconds{250};
+    Duration window_timeout = std::chrono::milliseconds{250};
 };
 
 struct EndingLimits {
@@ -209,7 +209,7 @@ struct EndingLimits {
     Duration call_least = std::chrono::microseconds{250};
     /// A member that still solicits after this may be behind a path that drops OFFERs of full
     /// packet size: all use smaller packets.
-    Duration path_patience = std::chrono::milliseconds{400};
+    Duration path_timeout = std::chrono::milliseconds{400};
     /// A member that solicits an OFFER this long after its first solicitation, and after
     /// unreached_offers more of them, does not hear the group.
     Duration unreached_after = std::chrono::milliseconds{30};
@@ -234,7 +234,7 @@ struct EndingLimits {
     /// How long a member with children answers late members.
     Duration answer_late_member = std::chrono::milliseconds{250};
     /// Times stall_timeout: for the final names of the files.
-    std::uint32_t finish_patience = 4;
+    std::uint32_t finish_factor = 4;
 };
 
 struct LeaveLimits {

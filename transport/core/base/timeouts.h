@@ -17,9 +17,9 @@ inline constexpr Duration kStallTimeout = std::chrono::seconds{30};
 inline constexpr Duration kLinger = std::chrono::seconds{60};
 
 /// How long finishing may take, from the last block to the files' final names.
-[[nodiscard]] inline Duration finish_patience(const CoreConfig& config,
-                                              const EndingLimits& limits) {
-    return config.stall_timeout * limits.finish_patience + config.finish_extra;
+[[nodiscard]] inline Duration finish_timeout(const CoreConfig& config,
+                                             const EndingLimits& limits) {
+    return config.stall_timeout * limits.finish_factor + config.finish_extra;
 }
 
 /// The source is silent for at most this part of a stall_timeout, and at most a second.
@@ -41,8 +41,8 @@ inline constexpr Duration kAliveMax = std::chrono::seconds{1};
 inline constexpr int kHeartbeatsLost = 4;
 
 /// How long the source waits for a sign of life or of progress.
-[[nodiscard]] inline Duration member_patience(const CoreConfig& config,
-                                              const FeedbackLimits& limits) {
+[[nodiscard]] inline Duration member_timeout(const CoreConfig& config,
+                                             const FeedbackLimits& limits) {
     return std::max<Duration>(config.stall_timeout,
                               kHeartbeatsLost * heartbeat_every(config, limits));
 }

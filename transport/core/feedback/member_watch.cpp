@@ -18,7 +18,7 @@ std::string seconds(Duration duration) {
 MemberWatch::MemberWatch(const CoreConfig& config, const Limits& limits, std::uint32_t blocks)
     : config_{config},
       limits_{limits.ending},
-      patience_{member_patience(config, limits.feedback)},
+      timeout_{member_timeout(config, limits.feedback)},
       blocks_{blocks},
       members_(config.members) {
 }
@@ -59,15 +59,15 @@ void MemberWatch::on_report(Instant now,
 }
 
 std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::uint32_t sent) {
-    if (now - member.heard_at > patience_) {
-        return "nothing was heard of this node for " + seconds(patience_) +
+    if (now - member.heard_at > timeout_) {
+        return "nothing was heard of this node for " + seconds(timeout_) +
                ": it crashed, or its network fails";
     }
     if (member.held >= sent && member.held < blocks_) {
         member.moved_at = now;  // it has all there is to have
     }
     const bool is_finishing = member.held >= blocks_;
-    const Duration limit = is_finishing ? finish_patience(config_, limits_) : patience_;
+    const Duration limit = is_finishing ? finish_timeout(config_, limits_) : timeout_;
     if (now - member.moved_at <= limit) {
         return std::nullopt;
     }
@@ -100,7 +100,7 @@ std::vector<Accusation> MemberWatch::poll(Instant now,
             continue;
         }
         ++watched;
-        silent += now - members_[i].heard_at > patience_ ? 1U : 0U;
+        silent += now - members_[i].heard_at > timeout_ ? 1U : 0U;
         auto reason = why(now, members_[i], sent);
         if (reason && (accused.empty() || !is_first_enough)) {
             accused.push_back({.rank = rank, .why = std::move(*reason)});
@@ -124,7 +124,7 @@ std::vector<Accusation> MemberWatch::poll(Instant now,
 Accusation MemberWatch::accuse_source(std::uint32_t silent) const {
     return {.rank = config_.own,
             .why = "nothing was heard here of any of the " + std::to_string(silent) +
-                   " other nodes for " + seconds(patience_) +
+                   " other nodes for " + seconds(timeout_) +
                    ": the data ports (DataPortRange, UDP) are closed here, or the "
                    "network of this node fails"};
 }

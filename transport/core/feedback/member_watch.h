@@ -63,7 +63,7 @@ class MemberWatch {
 
     CoreConfig config_;
     EndingLimits limits_;
-    Duration patience_;
+    Duration timeout_;
     std::uint32_t blocks_;
     std::vector<Member> members_;
     std::optional<Instant> next_at_;

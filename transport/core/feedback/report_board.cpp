@@ -112,7 +112,7 @@ std::uint32_t ReportBoard::window_below(Instant now, std::uint32_t at) {
     if (!moved_at_) {
         moved_at_ = now;
     }
-    if (now >= *moved_at_ + limits_.window_patience) {
+    if (now >= *moved_at_ + limits_.window_timeout) {
         ++extra_;  // reports are lost, or most are slow: go on, but slowly
         moved_at_ = now;
     }
@@ -121,7 +121,7 @@ std::uint32_t ReportBoard::window_below(Instant now, std::uint32_t at) {
 
 std::optional<Instant> ReportBoard::deadline(std::uint32_t block) const {
     const bool is_closed = is_followed_ && block >= median_held_ + window_blocks_ + extra_;
-    return is_closed && moved_at_ ? std::optional{*moved_at_ + limits_.window_patience}
+    return is_closed && moved_at_ ? std::optional{*moved_at_ + limits_.window_timeout}
                                   : std::nullopt;
 }
 

@@ -86,7 +86,7 @@ std::optional<Instant> Reporter::deadline(const ChunkMap& map) const {
 }
 
 void Reporter::poll(Instant now,
-                    const HighestReceived& frontier,
+                    const HighestReceived& highest_received,
                     const ChunkMap& map,
                     std::uint32_t placed,
                     ControlQueue& out) {
@@ -105,8 +105,8 @@ void Reporter::poll(Instant now,
     reported_held_ = map.held();
     gap_ = is_away_ ? heartbeat_ : gap_;
     if (is_representative_ && !is_away_) {
-        add_missing(frontier.settled(), map, report);
-        const bool is_quiet = frontier.is_ended() && report.missing.empty();
+        add_missing(highest_received.settled(), map, report);
+        const bool is_quiet = highest_received.is_ended() && report.missing.empty();
         gap_ = is_quiet ? std::min(gap_ * 2, heartbeat_) : interval();
     }
     next_at_ = now + gap_;

@@ -35,7 +35,7 @@ class Reporter {
 
     /// `placed`: chunks placed so far.
     void poll(Instant now,
-              const HighestReceived& frontier,
+              const HighestReceived& highest_received,
               const ChunkMap& map,
               std::uint32_t placed,
               ControlQueue& out);

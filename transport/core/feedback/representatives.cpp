@@ -22,7 +22,7 @@ Representatives::Representatives(const CoreConfig& config,
                                  const FeedbackLimits& limits,
                                  Prng& prng)
     : config_{config},
-      patience_{limits.representative_silence},
+      timeout_{limits.representative_silence},
       wanted_{are_all_representatives(config, limits) ? 0U
                                                       : representatives_of(config, limits)},
       prng_{&prng} {
@@ -99,14 +99,14 @@ bool Representatives::poll(Instant now, const std::function<bool(Rank)>& can_rep
     if (!look_at_ || now < *look_at_) {
         return false;
     }
-    const bool was_stopped = now > *look_at_ + patience_;  // This process, not the members.
-    look_at_ = now + patience_ / kLooks;
+    const bool was_stopped = now > *look_at_ + timeout_;  // This process, not the members.
+    look_at_ = now + timeout_ / kLooks;
     bool has_changed = false;
     for (std::size_t i = members_.size(); i-- > 0;) {
         Member& member = members_[i];
         member.heard_at = was_stopped ? now : member.heard_at;
         const bool can_stay = can_represent(member.rank);
-        if (can_stay && now - member.heard_at <= patience_) {
+        if (can_stay && now - member.heard_at <= timeout_) {
             continue;
         }
         if (const auto other = draw(can_represent)) {

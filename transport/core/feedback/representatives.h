@@ -53,7 +53,7 @@ class Representatives {
     void name();
 
     CoreConfig config_;
-    Duration patience_;
+    Duration timeout_;
     std::uint32_t wanted_;
     Prng* prng_;
     std::vector<Member> members_;  ///< By rank; empty if all receivers are.

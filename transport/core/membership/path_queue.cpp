@@ -1,7 +1,6 @@
 #include "transport/core/membership/path_queue.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace stage::core {
 namespace {

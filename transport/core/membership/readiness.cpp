@@ -26,7 +26,7 @@ Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const L
       shape_{shape},
       parities_{parities_for(config, shape, limits.parity)},
       is_small_{core::goes_with_offers(config, shape, limits.parity)},
-      path_patience_{limits.ending.path_patience},
+      path_timeout_{limits.ending.path_timeout},
       parity_{limits.parity},
       call_least_{limits.ending.call_least},
       call_gap_{limits.ending.call_least},
@@ -92,7 +92,7 @@ void Readiness::look_at_path(Instant now, Rank caller) {
     if (first == Instant{}) {
         first = now;
     }
-    is_path_narrow_ = is_path_narrow_ || now >= first + path_patience_;
+    is_path_narrow_ = is_path_narrow_ || now >= first + path_timeout_;
 }
 
 /// A solicitation: its sender runs and has heard no OFFER, so the next OFFER leaves sooner, one

@@ -92,7 +92,7 @@ class Readiness {
     bool has_offered_all_ = false;
     std::vector<wire::Descriptor> descriptors_;
     std::optional<wire::Representatives> representatives_;
-    Duration path_patience_;
+    Duration path_timeout_;
     ParityLimits parity_;
     Duration call_least_;
     Duration call_gap_;  ///< From an OFFER to a solicited one.

@@ -56,9 +56,9 @@ class ReadyResponder {
         if (!answer_at_) {
             const bool is_few = config_.members <= limits_.confirming_members_max;
             const Duration spread = is_few ? Duration{} : answer_wait(config_, limits_, prng_);
-            const Duration patience =
+            const Duration timeout =
                 std::min<Duration>(limits_.offer_max, config_.ready_timeout / 4);
-            answer_at_ = now + spread + (soon ? patience : Duration{});
+            answer_at_ = now + spread + (soon ? timeout : Duration{});
         }
         heard_at_ = now;
         source_time_us_ = offer.source_time_us;

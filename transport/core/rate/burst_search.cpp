@@ -36,7 +36,8 @@ std::uint32_t BurstSearch::next_burst_factor(std::uint32_t burst_factor,
         return std::max(burst_factor / 2, 1U);
     }
     const bool is_usual = loss_ppm <= usual + usual / 2 + limits_.loss_steady_ppm;
-    return has_forgotten && is_usual ? std::min(burst_factor * 2, stretch_max_) : burst_factor;
+    return has_forgotten && is_usual ? std::min(burst_factor * 2, burst_factor_max_)
+                                     : burst_factor;
 }
 
 }  // namespace stage::core

@@ -16,8 +16,8 @@ namespace stage::core {
 
 class BurstSearch {
   public:
-    BurstSearch(const RateLimits& limits, std::uint32_t stretch_max)
-        : limits_{limits}, stretch_max_{stretch_max} {}
+    BurstSearch(const RateLimits& limits, std::uint32_t burst_factor_max)
+        : limits_{limits}, burst_factor_max_{burst_factor_max} {}
 
     /// Evaluates the loss from time to time. True if the burst factor changed.
     bool poll(Instant now, RateBoard& board, Pacer& pacer);
@@ -31,7 +31,7 @@ class BurstSearch {
 
   private:
     RateLimits limits_;
-    std::uint32_t stretch_max_;
+    std::uint32_t burst_factor_max_;
     std::optional<std::uint32_t> usual_ppm_;  ///< The least loss seen, rising slowly.
     /// The next reports are about the time before the last change.
     bool is_stale_ = false;

@@ -46,7 +46,7 @@ PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
       remembered_{config.rate_remembered_bytes_per_s},
       log_{kSendsRemembered, packet_bytes_},
       board_{config, limits},
-      bursts_{limits.rate, limits.pacer.stretch_max},
+      bursts_{limits.rate, limits.pacer.burst_factor_max},
       search_{limits.rate, packet_bytes_, most_of(config, limits.rate)},
       pace_{is_configured_ ? config.rate_bytes_per_s : kAtOnce} {
 }
@@ -113,7 +113,7 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
         begin_search(now, pacer, static_cast<double>(remembered_), RateSearch::From::memory);
         return bound_flight(now);
     }
-    train_until_ = now + limits_.train_patience;
+    train_until_ = now + limits_.train_timeout;
     bound_flight(now);
     pacer.set_rate(now, limits_.least_bytes_per_s);
     pacer.grant(std::uint64_t{train_packets_} * packet_bytes_);
@@ -144,7 +144,7 @@ void PaceSearch::bound_flight(Instant now) {
     if (reported > reported_) {
         reported_ = reported;
         reported_at_ = now;
-    } else if (now > reported_at_ + limits_.train_patience) {
+    } else if (now > reported_at_ + limits_.train_timeout) {
         reported_ = log_.packets();  // reports are lost: go on, but slowly
         reported_at_ = now;
     }

@@ -22,7 +22,7 @@ Reassembly::Reassembly(const CoreConfig& config, const Limits& limits)
       descriptors_max_{std::max(limits.descriptors_max, 2 * config.resident_blocks) +
                        config.spill_blocks},
       cut_{config.chunk_bytes},
-      residence_{config.resident_blocks, config.spill_blocks} {
+      pool_{config.resident_blocks, config.spill_blocks} {
 }
 
 void Reassembly::begin(const ObjectShape& shape) {
@@ -57,7 +57,7 @@ void Reassembly::drop(const Datagram& datagram) {
 }
 
 void Reassembly::end_sparing() {
-    residence_.end_sparing();
+    pool_.end_sparing();
     open_max_ = std::max(config_.resident_blocks,
                          has_begun() ? static_cast<std::uint32_t>(map_->open_count()) : 0U);
 }
@@ -112,16 +112,16 @@ bool Reassembly::fits(const Datagram& datagram) const {
 
 /// False if there is no room for another block, or it is too far ahead.
 bool Reassembly::may_open(BlockIndex block) const {
-    if (block.value() >= descriptors_->horizon() || residence_.contains(block) ||
+    if (block.value() >= descriptors_->horizon() || pool_.contains(block) ||
         map_->open_count() >= open_max_) {
         return false;
     }
-    return residence_.room() > 0 || map_->count_at_disk() <= kSpillingAtDisk;
+    return pool_.room() > 0 || map_->count_at_disk() <= kSpillingAtDisk;
 }
 
 /// Opens a block that is neither open nor held. Null if it may not be.
 OpenBlock* Reassembly::open(BlockIndex block) {
-    if (!may_open(block) || !residence_.admit(block, operations_)) {
+    if (!may_open(block) || !pool_.admit(block, operations_)) {
         return nullptr;
     }
     OpenBlock* open = map_->open(block);
@@ -201,7 +201,7 @@ void Reassembly::order(OperationKind kind, BlockIndex block) {
 
 void Reassembly::start_again(BlockIndex block) {
     map_->close(block);
-    residence_.release(block, operations_);
+    pool_.release(block, operations_);
     closed_.push_back(block);
     absent_from_ = std::min(absent_from_, block.value());
 }
@@ -244,23 +244,22 @@ Status Reassembly::on_stored(const Completion& done) {
     chunks_held_ += cut_.chunks(descriptors_->at(done.block).wire_length);
     map_->hold(done.block);
     descriptors_->advance(map_->first_unheld());
-    residence_.settle(done.block);
-    residence_.trim(operations_);
+    pool_.settle(done.block);
+    pool_.trim(operations_);
     closed_.push_back(done.block);
     bad_digests_.erase(done.block);
     return {};
 }
 
 void Reassembly::on_loaded(const Completion& done) {
-    std::erase_if(loaded_,
-                  [this](const auto& each) { return !residence_.contains(each.first); });
+    std::erase_if(loaded_, [this](const auto& each) { return !pool_.contains(each.first); });
     if (done.verdict == Verdict::good) {
-        residence_.settle(done.block);
+        pool_.settle(done.block);
         if (!descriptors_->knows(done.block)) {
             loaded_[done.block] = done.descriptor;
         }
     } else {
-        residence_.release(done.block, operations_);
+        pool_.release(done.block, operations_);
         loaded_.erase(done.block);
     }
 }
@@ -322,10 +321,10 @@ bool Reassembly::is_first_at_disk() const {
 }
 
 bool Reassembly::is_crowded() const {
-    if (residence_.room() >= std::max(config_.resident_blocks / kRoomPart, 1U)) {
+    if (pool_.room() >= std::max(config_.resident_blocks / kRoomPart, 1U)) {
         return false;
     }
-    return map_->count_at_disk() > (residence_.has_spare() ? kSpillingAtDisk : 0);
+    return map_->count_at_disk() > (pool_.has_spare() ? kSpillingAtDisk : 0);
 }
 
 std::vector<BlockIndex> Reassembly::take_closed() {
@@ -337,7 +336,7 @@ bool Reassembly::has(BlockIndex block, std::uint32_t chunk) const {
         return false;
     }
     if (map_->is_held(block)) {
-        return residence_.is_clean(block) && chunk < chunks(block);
+        return pool_.is_clean(block) && chunk < chunks(block);
     }
     const OpenBlock* open = map_->find(block);
     return open != nullptr && open->have.has(chunk) &&
@@ -346,7 +345,7 @@ bool Reassembly::has(BlockIndex block, std::uint32_t chunk) const {
 
 bool Reassembly::can_load(BlockIndex block) const {
     return has_begun() && map_->is_held(block) && !was_held_before(block) &&
-           !residence_.contains(block) && chunks(block) > 0;
+           !pool_.contains(block) && chunks(block) > 0;
 }
 
 bool Reassembly::is_absent(BlockIndex block) const {
@@ -363,7 +362,7 @@ const wire::Descriptor* Reassembly::descriptor_of(BlockIndex block) const {
         return &descriptors_->at(block);
     }
     const auto loaded = loaded_.find(block);
-    return loaded != loaded_.end() && residence_.contains(block) ? &loaded->second : nullptr;
+    return loaded != loaded_.end() && pool_.contains(block) ? &loaded->second : nullptr;
 }
 
 std::uint32_t Reassembly::chunks(BlockIndex block) const {
@@ -371,7 +370,7 @@ std::uint32_t Reassembly::chunks(BlockIndex block) const {
         return cut_.chunks(known->wire_length);
     }
     // The disk knows the length of a block that was held long ago: at most this.
-    const bool is_on_disk = has_begun() && map_->is_held(block) && !residence_.contains(block);
+    const bool is_on_disk = has_begun() && map_->is_held(block) && !pool_.contains(block);
     const bool is_open = has_begun() && map_->find(block) != nullptr;
     return is_on_disk || is_open ? cut_.chunks_max() : 0;
 }

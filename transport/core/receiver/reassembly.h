@@ -64,9 +64,7 @@ class Reassembly final : public Holdings {
     [[nodiscard]] std::vector<BlockIndex> take_closed();
 
     /// True until a chunk arrives.
-    [[nodiscard]] bool is_untouched() const {
-        return chunks_held_ == 0 && residence_.size() == 0;
-    }
+    [[nodiscard]] bool is_untouched() const { return chunks_held_ == 0 && pool_.size() == 0; }
 
     // Requires has_begun():
     /// True if the first block that is not held is being verified or stored.
@@ -78,7 +76,7 @@ class Reassembly final : public Holdings {
     [[nodiscard]] const ChunkMap& map() const { return *map_; }
     [[nodiscard]] DescriptorTable& descriptors() { return *descriptors_; }
 
-    [[nodiscard]] BufferPool& residence() { return residence_; }
+    [[nodiscard]] BufferPool& pool() { return pool_; }
     [[nodiscard]] OperationQueue& operations() { return operations_; }
     [[nodiscard]] std::uint64_t& next_ticket() { return next_ticket_; }
     [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
@@ -113,7 +111,7 @@ class Reassembly final : public Holdings {
     std::uint32_t bad_digests_max_;
     std::uint32_t descriptors_max_;
     Cut cut_;
-    BufferPool residence_;
+    BufferPool pool_;
     std::optional<ChunkMap> map_;
     /// Blocks held before the broadcast; empty if there are none.
     std::optional<BlockSet> before_;

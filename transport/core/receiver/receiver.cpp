@@ -33,8 +33,8 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 
 }  // namespace
 
-struct Receiver::Parts {
-    Parts(const CoreConfig& given, Prng& prng, const Limits& limits_);
+struct Receiver::Reception {
+    Reception(const CoreConfig& given, Prng& prng, const Limits& limits_);
 
     // Received packets.
     void on_datagram(Instant now, const Datagram& datagram);
@@ -84,7 +84,7 @@ struct Receiver::Parts {
         return std::uint64_t{reporter.arrivals().packets_per_s()} *
                (config.chunk_bytes + kWireOverheadBytes);
     }
-    [[nodiscard]] std::optional<Duration> disk_patience() const;
+    [[nodiscard]] std::optional<Duration> disk_timeout() const;
 
     CoreConfig config;
     Limits limits;
@@ -92,7 +92,7 @@ struct Receiver::Parts {
     Numbering numbers;
     ControlQueue control;
     Pacer pacer;  ///< Of what this member sends.
-    Reassembly intake;
+    Reassembly reassembly;
     RepairServer server;
     ReceiverRepairs repairs;
     Reconstruction parities;
@@ -115,13 +115,13 @@ struct Receiver::Parts {
     std::uint64_t first_pass_placed = 0;  ///< Those of them that had room.
 };
 
-Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits_)
+Receiver::Reception::Reception(const CoreConfig& given, Prng& prng, const Limits& limits_)
     : config{with_default_timeouts(given)},
       limits{limits_},
       control{limits.outbox_max},
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
-      intake{config, limits},
-      server{limits, config.chunk_bytes, intake, intake.residence()},
+      reassembly{config, limits},
+      server{limits, config.chunk_bytes, reassembly, reassembly.pool()},
       repairs{config, limits, prng},
       parities{config},
       call{config, limits.ending, prng},
@@ -145,7 +145,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
 
 // ---- received packets
 
-void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_datagram(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     standing.on_packet(now, datagram);
@@ -174,7 +174,8 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
             return on_release(now, datagram);
         case PacketType::end:
             if (const auto body = wire::read_end(datagram.body);
-                body && from == config.source && intake.has_begun() && !config.holds_already) {
+                body && from == config.source && reassembly.has_begun() &&
+                !config.holds_already) {
                 on_end(now);
             }
             return;
@@ -189,23 +190,23 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-void Receiver::Parts::on_source(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_source(Instant now, const Datagram& datagram) {
     source.on_heard(now);
     // (An OFFER may come long before the stream, and a PULSE leaves beside it.)
     const bool is_stream = datagram.header.type != wire::PacketType::offer &&
                            datagram.header.type != wire::PacketType::pulse;
     if (datagram.to_group && is_stream) {
         reporter.on_packet(now, datagram);
-        if (!intake.has_begun()) {
+        if (!reassembly.has_begun()) {
             call.on_stream(now + limits.ending.call_least);
         }
     }
 }
 
-void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_data(Instant now, const Datagram& datagram) {
     const auto& header = datagram.header;
     if (outcome.phase != Phase::moving || config.holds_already) {
-        intake.drop(datagram);
+        reassembly.drop(datagram);
         return;
     }
     const bool is_first_pass = header.rank == config.source && datagram.to_group &&
@@ -217,10 +218,10 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
         on_end(now);  // It was late for the first pass, or most were.
     }
     if (is_first_pass && parities.is_parity(header)) {
-        parities.on_parity(datagram, intake);
+        parities.on_parity(datagram, reassembly);
         return;
     }
-    OpenBlock* open = intake.on_data(datagram);
+    OpenBlock* open = reassembly.on_data(datagram);
     if (open == nullptr) {
         return;
     }
@@ -230,7 +231,7 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
 
 /// The very last chunk means the end, as END does; if parities follow, the last of these does.
 /// They may replace missing chunks, so these are not requested before.
-void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_first_pass(Instant now, const Datagram& datagram) {
     const Position place{.block = datagram.header.block.value(),
                          .chunk = datagram.header.chunk.value()};
     if (parities.is_expected()) {
@@ -240,40 +241,40 @@ void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
         }
         return;
     }
-    first_pass_heard += intake.was_held_before(datagram.header.block) ? 0U : 1U;
+    first_pass_heard += reassembly.was_held_before(datagram.header.block) ? 0U : 1U;
     repairs.on_first_pass(now, place);
-    if (place.block + 1 == intake.map().blocks() &&
-        intake.descriptors().knows(datagram.header.block) &&
-        place.chunk + 1 == intake.chunks(datagram.header.block)) {
+    if (place.block + 1 == reassembly.map().blocks() &&
+        reassembly.descriptors().knows(datagram.header.block) &&
+        place.chunk + 1 == reassembly.chunks(datagram.header.block)) {
         on_end(now);
     }
 }
 
-void Receiver::Parts::on_end(Instant now) {
-    repairs.on_end(now, intake.map().blocks());
+void Receiver::Reception::on_end(Instant now) {
+    repairs.on_end(now, reassembly.map().blocks());
     if (standing.on_end(now)) {
         adjust_to_standing(now);
     }
 }
 
 /// True for an OFFER with smaller packets than this member's, but not smaller than agreed.
-bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
+bool Receiver::Reception::is_careful_offer(const Datagram& datagram) const {
     if (config.chunk_bytes_fallback == 0 || datagram.header.type != wire::PacketType::offer ||
         datagram.header.rank != config.source || !standing.is_for_me(datagram) || is_over() ||
-        !intake.is_untouched()) {
+        !reassembly.is_untouched()) {
         return false;
     }
     const auto offer = wire::read_offer(datagram.body);
     return offer && offer->chunk_bytes == config.chunk_bytes_fallback;
 }
 
-void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_offer(Instant now, const Datagram& datagram) {
     const auto offer = wire::read_offer(datagram.body);
     if (!offer || datagram.header.rank != config.source || !standing.is_for_me(datagram) ||
         is_over()) {
         return;
     }
-    if (!intake.has_begun()) {
+    if (!reassembly.has_begun()) {
         on_first_offer(now, *offer);
         if (is_over()) {
             return;
@@ -287,14 +288,14 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
         if (!std::exchange(comes_with_offers, true)) {
             reporter.be_rare();
         }
-        intake.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
+        reassembly.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
     }
     if (offer->chunk_bytes == config.chunk_bytes) {
         ready.on_offer(now, *offer, comes_with_offers);
     }
 }
 
-void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
+void Receiver::Reception::on_first_offer(Instant now, const wire::Offer& offer) {
     if (offer.chunk_bytes != config.chunk_bytes || offer.blocks > kBlocksMax) {
         fail(now,
              {Blame::node,
@@ -306,11 +307,11 @@ void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
     }
     call.on_offer();
     standing.begin();
-    intake.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
+    reassembly.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
     parities.begin(offer.blocks, offer.parities);
     if (!parities.is_expected()) {  // (One code covers all blocks of a small object.)
-        intake.hold_before(config.held_before, config.bytes_held_before);
-        ready.hold(intake.map().first_unheld());
+        reassembly.hold_before(config.held_before, config.bytes_held_before);
+        ready.hold(reassembly.map().first_unheld());
     }
     object_bytes = offer.object_bytes;
     if (outcome.phase == Phase::wiring) {
@@ -321,7 +322,7 @@ void Receiver::Parts::on_first_offer(Instant now, const wire::Offer& offer) {
     }
 }
 
-void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_describe(Instant now, const Datagram& datagram) {
     if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
         if (body->representatives && datagram.header.rank == config.source) {
             reporter.on_named(now, *body->representatives);
@@ -329,16 +330,17 @@ void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
         if (config.holds_already) {
             return;  // Not even a hole is stored.
         }
-        intake.on_describe(*body);
-        if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&
-            !parities.is_expected() && body->first.value() < intake.map().blocks()) {
+        reassembly.on_describe(*body);
+        if (datagram.to_group && datagram.header.rank == config.source &&
+            reassembly.has_begun() && !parities.is_expected() &&
+            body->first.value() < reassembly.map().blocks()) {
             repairs.on_sent(now, {.block = body->first.value(), .chunk = 0});
         }
         repairs.on_describe(now, datagram.header.rank);
     }
 }
 
-void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_request(Instant now, const Datagram& datagram) {
     const auto body = wire::read_request(datagram.body);
     if (!body) {
         return;
@@ -350,15 +352,15 @@ void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
     server.on_request(now, datagram.header.rank, *body, control);
 }
 
-void Receiver::Parts::on_lacking(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_lacking(Instant now, const Datagram& datagram) {
     const auto body = wire::read_request(datagram.body);
     if (body && outcome.phase == Phase::moving) {
         const bool is_busy = (datagram.header.flags & wire::kFlagBusy) != 0;
-        repairs.on_lacking(now, datagram.header.rank, *body, is_busy, intake.map());
+        repairs.on_lacking(now, datagram.header.rank, *body, is_busy, reassembly.map());
     }
 }
 
-void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_child_done(Instant now, const Datagram& datagram) {
     const auto body = wire::read_done(datagram.body);
     if (!body) {
         return;
@@ -371,7 +373,7 @@ void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
     control.push_peer(wire::PacketType::done_ack, datagram.header.rank, wire::write(*body));
 }
 
-void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_release(Instant now, const Datagram& datagram) {
     const auto body = wire::read_ending(datagram.body);
     if (!body) {
         return;
@@ -398,12 +400,12 @@ void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
 
 /// Members in the group learn the source's progress by multicast, and a member that left learns
 /// it by unicast.
-void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
+void Receiver::Reception::on_pulse(Instant now, const Datagram& datagram) {
     const auto body = wire::read_pulse(datagram.body);
     if (!body || datagram.header.rank != config.source || is_over()) {
         return;
     }
-    const bool may_fetch = intake.has_begun() && !config.holds_already;
+    const bool may_fetch = reassembly.has_begun() && !config.holds_already;
     const bool may_leave = may_fetch && !parities.is_expected();
     if (standing.on_pulse(now, datagram, *body, may_leave)) {
         adjust_to_standing(now);
@@ -412,7 +414,7 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
         return;
     }
     repairs.set_swarm(standing.is_swarm());
-    if (body->block.value() >= intake.map().blocks()) {
+    if (body->block.value() >= reassembly.map().blocks()) {
         on_end(now);
     } else if (!parities.is_expected()) {
         repairs.on_sent(now, {.block = body->block.value(), .chunk = body->chunk});
@@ -421,9 +423,9 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
 
 // ---- completed operations
 
-void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
+void Receiver::Reception::on_completion(Instant now, const Completion& completed) {
     if (completed.kind == OperationKind::place) {
-        return intake.end_sparing();
+        return reassembly.end_sparing();
     }
     disk_watch.on_completed(now);
     if (is_over()) {
@@ -432,7 +434,7 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
     switch (completed.kind) {
         case OperationKind::verify:
         case OperationKind::store:
-            if (auto placed = intake.on_done(completed); !placed) {
+            if (auto placed = reassembly.on_done(completed); !placed) {
                 fail(now, std::move(placed).error());
             }
             return;
@@ -456,7 +458,7 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
     }
 }
 
-void Receiver::Parts::on_held(Instant now) {
+void Receiver::Reception::on_held(Instant now) {
     outcome.phase = Phase::holding;
     outcome.held_at = now;
     if (standing.on_held(now)) {
@@ -473,19 +475,19 @@ void Receiver::Parts::on_held(Instant now) {
     }
 }
 
-void Receiver::Parts::on_loaded(const Completion& completed) {
-    intake.on_loaded(completed);
+void Receiver::Reception::on_loaded(const Completion& completed) {
+    reassembly.on_loaded(completed);
     server.on_loaded(completed.block, completed.verdict == Verdict::good, control);
 }
 
 // ---- what becomes due
 
 /// Everything that becomes due by itself. Each part knows whether it has something to do.
-void Receiver::Parts::work(Instant now) {
+void Receiver::Reception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
         source.on_heard(now);
         standing.start(now);
-        if (!intake.has_begun()) {
+        if (!reassembly.has_begun()) {
             call.start(now);
         }
     }
@@ -495,7 +497,7 @@ void Receiver::Parts::work(Instant now) {
         // A child may hold the object before this member hears its first OFFER.
         done.poll(now, control);
     }
-    if (!is_over() && intake.has_begun()) {
+    if (!is_over() && reassembly.has_begun()) {
         work_on_blocks(now);
         if (may_answer()) {
             ready.poll(now, control);
@@ -511,12 +513,12 @@ void Receiver::Parts::work(Instant now) {
     }
     ending.poll(now, control);
     stream_wait.look(
-        now, outcome.phase == Phase::moving && intake.is_crowded(), stream_bytes_per_s());
+        now, outcome.phase == Phase::moving && reassembly.is_crowded(), stream_bytes_per_s());
     outcome.stream_may_wait_until = stream_wait.until();
 }
 
 /// Fails if the source, the answers to it, or the own disk take too long.
-void Receiver::Parts::watch(Instant now) {
+void Receiver::Reception::watch(Instant now) {
     if (is_over()) {
         return;
     }
@@ -531,72 +533,74 @@ void Receiver::Parts::watch(Instant now) {
     watch_disk(now);
 }
 
-void Receiver::Parts::watch_disk(Instant now) {
-    const auto patience = disk_patience();
-    disk_watch.look(now, patience.has_value());
-    if (patience && disk_watch.is_stuck(now, *patience)) {
+void Receiver::Reception::watch_disk(Instant now) {
+    const auto timeout = disk_timeout();
+    disk_watch.look(now, timeout.has_value());
+    if (timeout && disk_watch.is_stuck(now, *timeout)) {
         fail(now, {Blame::node, "writing hangs: the disk of this node is stuck"});
     }
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> Receiver::Parts::disk_patience() const {
-    if (outcome.phase != Phase::moving || !intake.has_begun()) {
+std::optional<Duration> Receiver::Reception::disk_timeout() const {
+    if (outcome.phase != Phase::moving || !reassembly.has_begun()) {
         return std::nullopt;
     }
     if (is_finishing) {
-        return finish_patience(config, limits.ending);
+        return finish_timeout(config, limits.ending);
     }
     // A store may wait for earlier blocks, because they say where it belongs: only the first
     // block that isn't held shows whether the disk is at fault.
-    const bool is_at_disk = intake.is_first_at_disk();
+    const bool is_at_disk = reassembly.is_first_at_disk();
     return is_at_disk ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
-void Receiver::Parts::work_on_blocks(Instant now) {
+void Receiver::Reception::work_on_blocks(Instant now) {
     if (config.holds_already) {
-        reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
+        reporter.poll(
+            now, repairs.highest_received(), reassembly.map(), reassembly.placed(), control);
         return;
     }
     if (outcome.phase != Phase::moving) {
         return;
     }
-    parities.poll(intake);
-    repairs.poll(now, intake, stream_bytes_per_s(), control);
+    parities.poll(reassembly);
+    repairs.poll(now, reassembly, stream_bytes_per_s(), control);
     if (pacer.rate_bytes_per_s() != repairs.rate_bytes_per_s()) {
         pacer.set_rate(now, repairs.rate_bytes_per_s());
     }
-    reporter.poll(now, repairs.frontier(), intake.map(), intake.placed(), control);
-    outcome.bytes_held = intake.bytes_held();
-    if (intake.map().holds_all() && !is_finishing) {
-        const std::uint64_t chunks = intake.chunks_held();
+    reporter.poll(
+        now, repairs.highest_received(), reassembly.map(), reassembly.placed(), control);
+    outcome.bytes_held = reassembly.bytes_held();
+    if (reassembly.map().holds_all() && !is_finishing) {
+        const std::uint64_t chunks = reassembly.chunks_held();
         outcome.packets_lost = chunks - std::min(first_pass_heard, chunks);
         outcome.packets_repaired = chunks - std::min(first_pass_placed, chunks);
         order_finish();
     }
 }
 
-void Receiver::Parts::order_finish() {
+void Receiver::Reception::order_finish() {
     is_finishing = true;
     Operation finish;
     finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{intake.next_ticket()++};
-    intake.operations().push_back(finish);
+    finish.ticket = Ticket{reassembly.next_ticket()++};
+    reassembly.operations().push_back(finish);
 }
 
 /// Adjusts driver, repair requests and reports to the standing.
-void Receiver::Parts::adjust_to_standing(Instant now) {
+void Receiver::Reception::adjust_to_standing(Instant now) {
     if (const auto move = standing.take_move()) {
         Operation operation;
         operation.kind = *move;
-        intake.operations().push_back(operation);
+        reassembly.operations().push_back(operation);
     }
     outcome.times_left = standing.times_left();
     repairs.set_outside(now, standing.fetch_bytes_per_s(), standing.is_swarm());
     reporter.set_away(standing.is_fetching());
 }
 
-void Receiver::Parts::fail(Instant now, Error why) {
+void Receiver::Reception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
     }
@@ -608,13 +612,13 @@ void Receiver::Parts::fail(Instant now, Error why) {
 }
 
 /// This member holds the object; what became of the others is not its to say.
-void Receiver::Parts::end_unheard() {
+void Receiver::Reception::end_unheard() {
     outcome.phase = Phase::released;
     outcome.is_end_unheard = true;
     stop();
 }
 
-void Receiver::Parts::stop() {
+void Receiver::Reception::stop() {
     server.clear();
     call.stop();
     done.stop();
@@ -622,10 +626,10 @@ void Receiver::Parts::stop() {
     standing.stop();
 }
 
-void Receiver::Parts::take(Instant now, OperationBatch& batch) {
-    auto& operations = intake.operations();
+void Receiver::Reception::take(Instant now, OperationBatch& batch) {
+    auto& operations = reassembly.operations();
     if (!is_over()) {
-        server.order_loads(operations, intake.next_ticket());
+        server.order_loads(operations, reassembly.next_ticket());
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -633,7 +637,7 @@ void Receiver::Parts::take(Instant now, OperationBatch& batch) {
     }
 }
 
-std::optional<Instant> Receiver::Parts::next() const {
+std::optional<Instant> Receiver::Reception::next() const {
     if (is_over()) {
         return ending.deadline();
     }
@@ -649,21 +653,22 @@ std::optional<Instant> Receiver::Parts::next() const {
     if (server.is_waiting()) {
         first = earlier(first, pacer.burst_at(kLongAgo));
     }
-    if (const auto patience = disk_patience()) {
-        first = earlier(first, disk_watch.deadline(*patience));
+    if (const auto timeout = disk_timeout()) {
+        first = earlier(first, disk_watch.deadline(*timeout));
     }
     if (config.holds_already) {
-        return intake.has_begun() ? earlier(first, reporter.deadline(intake.map())) : first;
+        return reassembly.has_begun() ? earlier(first, reporter.deadline(reassembly.map()))
+                                      : first;
     }
     if (outcome.phase == Phase::moving) {
-        first = earlier(first, repairs.deadline(intake));
-        first = earlier(first, reporter.deadline(intake.map()));
+        first = earlier(first, repairs.deadline(reassembly));
+        first = earlier(first, reporter.deadline(reassembly.map()));
     }
     return first;
 }
 
 Receiver::Receiver(const CoreConfig& config, Prng& prng, Limits limits)
-    : prng_{prng}, parts_{std::make_unique<Parts>(config, prng, limits)} {
+    : prng_{prng}, reception_{std::make_unique<Reception>(config, prng, limits)} {
 }
 Receiver::Receiver(Receiver&&) noexcept = default;
 Receiver::~Receiver() = default;
@@ -671,77 +676,77 @@ Receiver::~Receiver() = default;
 /// Only OFFERs have arrived so far: every part that knows the packets' size is made anew.
 /// Packet numbers continue.
 void Receiver::fall_back_to_small_packets(Instant now) {
-    CoreConfig config = parts_->config;
+    CoreConfig config = reception_->config;
     config.chunk_bytes = config.chunk_bytes_fallback;
     config.chunk_bytes_fallback = 0;
-    auto careful = std::make_unique<Parts>(config, prng_, parts_->limits);
-    careful->numbers = parts_->numbers;
-    careful->outcome.packets_sent = parts_->outcome.packets_sent;
-    careful->intake.operations() = std::move(parts_->intake.operations());
+    auto careful = std::make_unique<Reception>(config, prng_, reception_->limits);
+    careful->numbers = reception_->numbers;
+    careful->outcome.packets_sent = reception_->outcome.packets_sent;
+    careful->reassembly.operations() = std::move(reception_->reassembly.operations());
     careful->is_started = true;
-    careful->source = parts_->source;
+    careful->source = reception_->source;
     careful->source.on_heard(now);
-    careful->standing.go_on_as(now, parts_->standing);
+    careful->standing.go_on_as(now, reception_->standing);
     careful->adjust_to_standing(now);
-    if (parts_->is_finishing) {  // It holds all of it already, and once is enough.
+    if (reception_->is_finishing) {  // It holds all of it already, and once is enough.
         careful->is_finishing = true;
-        careful->outcome.phase = parts_->outcome.phase;
-        careful->object_bytes = parts_->object_bytes;
-        if (parts_->outcome.phase == Phase::holding) {
+        careful->outcome.phase = reception_->outcome.phase;
+        careful->object_bytes = reception_->object_bytes;
+        if (reception_->outcome.phase == Phase::holding) {
             careful->on_held(now);
         }
     }
-    parts_ = std::move(careful);
+    reception_ = std::move(careful);
 }
 
 void Receiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
-        if (parts_->is_careful_offer(datagram)) {
+        if (reception_->is_careful_offer(datagram)) {
             fall_back_to_small_packets(now);
         }
-        parts_->on_datagram(now, datagram);
+        reception_->on_datagram(now, datagram);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void Receiver::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& completed : completions) {
-        parts_->on_completion(now, completed);
+        reception_->on_completion(now, completed);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void Receiver::on_time(Instant now) {
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void Receiver::on_abort(Instant now, const Error& why) {
-    parts_->fail(now, why);
-    parts_->work(now);
+    reception_->fail(now, why);
+    reception_->work(now);
 }
 
 void Receiver::on_all_listen(Instant now) {
-    parts_->source.on_all_listen(now);
-    parts_->work(now);
+    reception_->source.on_all_listen(now);
+    reception_->work(now);
 }
 
 void Receiver::next_sends(Instant now, SendBatch& sends) {
     const std::size_t before = sends.packets;
-    parts_->pacer.charge(parts_->control.drain(sends, parts_->numbers));
-    parts_->server.fill(now, sends, parts_->pacer, parts_->numbers);
-    parts_->outcome.packets_sent += sends.packets - before;
+    reception_->pacer.charge(reception_->control.drain(sends, reception_->numbers));
+    reception_->server.fill(now, sends, reception_->pacer, reception_->numbers);
+    reception_->outcome.packets_sent += sends.packets - before;
 }
 
 void Receiver::next_operations(Instant now, OperationBatch& operations) {
-    parts_->take(now, operations);
+    reception_->take(now, operations);
 }
 
 std::optional<Instant> Receiver::deadline() const {
-    return parts_->next();
+    return reception_->next();
 }
 
 const Outcome& Receiver::outcome() const {
-    return parts_->outcome;
+    return reception_->outcome;
 }
 
 }  // namespace stage::core

@@ -37,12 +37,13 @@ class Receiver {
     [[nodiscard]] const Outcome& outcome() const;
 
   private:
-    struct Parts;
+    /// One receiver's part with packets of one size; made anew if the size changes.
+    struct Reception;
 
     void fall_back_to_small_packets(Instant now);
 
     Prng& prng_;
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<Reception> reception_;
 };
 
 static_assert(ProtocolCore<Receiver>);

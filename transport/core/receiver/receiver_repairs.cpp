@@ -14,13 +14,13 @@ ReceiverRepairs::ReceiverRepairs(const CoreConfig& config, const Limits& limits,
 }
 
 void ReceiverRepairs::on_first_pass(Instant now, Position place) {
-    frontier_.on_chunk(now, place);
+    highest_received_.on_chunk(now, place);
     puller_.on_stream_packet(now);
 }
 
 void ReceiverRepairs::on_end(Instant now, std::uint32_t blocks) {
-    if (!frontier_.is_ended()) {
-        frontier_.on_end(now, blocks);
+    if (!highest_received_.is_ended()) {
+        highest_received_.on_end(now, blocks);
         puller_.on_end(now);
     }
 }
@@ -48,31 +48,31 @@ void ReceiverRepairs::set_outside(Instant now, std::uint64_t bytes_per_s, bool i
 }
 
 void ReceiverRepairs::poll(Instant now,
-                           Reassembly& intake,
+                           Reassembly& reassembly,
                            std::uint64_t stream_bytes_per_s,
                            ControlQueue& out) {
-    const bool has_settled = frontier_.advance(now, gap_age());
-    const Position settled = frontier_.settled();
-    const bool is_ended = settled.block >= intake.map().blocks();
+    const bool has_settled = highest_received_.advance(now, gap_age());
+    const Position settled = highest_received_.settled();
+    const bool is_ended = settled.block >= reassembly.map().blocks();
     // A look that can find nothing would wake a receiver twice as often as the stream does.
-    const bool has_opened = intake.open_absent(settled, is_ended, puller_.is_swarm());
-    if (has_opened || (has_settled && intake.map().lacks(settled))) {
+    const bool has_opened = reassembly.open_absent(settled, is_ended, puller_.is_swarm());
+    if (has_opened || (has_settled && reassembly.map().lacks(settled))) {
         puller_.look(now, is_ended);
     }
-    for (const BlockIndex block : intake.take_closed()) {
+    for (const BlockIndex block : reassembly.take_closed()) {
         puller_.forget(block);
     }
     descriptor_pull_.poll(now,
-                          intake.descriptors(),
-                          std::min(settled.block, intake.map().blocks()),
+                          reassembly.descriptors(),
+                          std::min(settled.block, reassembly.map().blocks()),
                           puller_,
                           out);
     puller_.on_stream(now, stream_bytes_per_s);
-    puller_.poll(now, settled, intake.map(), out);
+    puller_.poll(now, settled, reassembly.map(), out);
 }
 
-std::optional<Instant> ReceiverRepairs::deadline(const Reassembly& intake) const {
-    return earlier(earlier(frontier_deadline(intake), puller_.deadline()),
+std::optional<Instant> ReceiverRepairs::deadline(const Reassembly& reassembly) const {
+    return earlier(earlier(settling_deadline(reassembly), puller_.deadline()),
                    descriptor_pull_.deadline());
 }
 
@@ -90,10 +90,11 @@ Duration ReceiverRepairs::gap_age() const {
 
 /// Where nothing is missing it does not matter when the place settles: the next packet settles
 /// it. (Otherwise every burst of a stream woke its receivers three times more.)
-std::optional<Instant> ReceiverRepairs::frontier_deadline(const Reassembly& intake) const {
+std::optional<Instant> ReceiverRepairs::settling_deadline(const Reassembly& reassembly) const {
     const bool may_lack =
-        !intake.has_begun() || intake.map().lacks(frontier_.settled(), frontier_.highest());
-    return may_lack ? frontier_.deadline() : std::nullopt;
+        !reassembly.has_begun() ||
+        reassembly.map().lacks(highest_received_.settled(), highest_received_.highest());
+    return may_lack ? highest_received_.deadline() : std::nullopt;
 }
 
 }  // namespace stage::core

@@ -23,8 +23,8 @@ class ReceiverRepairs {
     /// A chunk of the first pass arrived.
     void on_first_pass(Instant now, Position place);
     /// The source has sent everything before `place`.
-    void on_sent(Instant now, Position place) { frontier_.on_sent(now, place); }
-    /// The first pass of an object of so many blocks is over.
+    void on_sent(Instant now, Position place) { highest_received_.on_sent(now, place); }
+    /// The first pass of an object of `blocks` is over.
     void on_end(Instant now, std::uint32_t blocks);
     /// The open block got this chunk.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
@@ -39,22 +39,22 @@ class ReceiverRepairs {
     /// Opens blocks that are missing and requests their chunks. `stream_bytes_per_s`: 0 if it
     /// is not known yet.
     void poll(Instant now,
-              Reassembly& intake,
+              Reassembly& reassembly,
               std::uint64_t stream_bytes_per_s,
               ControlQueue& out);
-    [[nodiscard]] std::optional<Instant> deadline(const Reassembly& intake) const;
+    [[nodiscard]] std::optional<Instant> deadline(const Reassembly& reassembly) const;
 
-    [[nodiscard]] const HighestReceived& frontier() const { return frontier_; }
+    [[nodiscard]] const HighestReceived& highest_received() const { return highest_received_; }
     /// At which peers' answers may arrive, and at which this member may answer.
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return puller_.rate_bytes_per_s(); }
 
   private:
     [[nodiscard]] Duration gap_age() const;
-    [[nodiscard]] std::optional<Instant> frontier_deadline(const Reassembly& intake) const;
+    [[nodiscard]] std::optional<Instant> settling_deadline(const Reassembly& reassembly) const;
 
     RepairLimits limits_;
     std::uint32_t packet_bytes_;
-    HighestReceived frontier_;
+    HighestReceived highest_received_;
     Puller puller_;
     DescriptorPull descriptor_pull_;
 };

@@ -14,9 +14,9 @@ void Reconstruction::begin(std::uint32_t blocks, std::uint8_t parities) {
     }
 }
 
-void Reconstruction::on_parity(const Datagram& datagram, Reassembly& intake) {
-    if (!accept(datagram, intake)) {
-        intake.drop(datagram);
+void Reconstruction::on_parity(const Datagram& datagram, Reassembly& reassembly) {
+    if (!accept(datagram, reassembly)) {
+        reassembly.drop(datagram);
         return;
     }
     have_.add(datagram.header.chunk.value());
@@ -25,33 +25,33 @@ void Reconstruction::on_parity(const Datagram& datagram, Reassembly& intake) {
     place.ticket = datagram.lease;
     place.block = datagram.header.block;
     place.chunk = datagram.header.chunk;
-    intake.operations().push_back(place);
+    reassembly.operations().push_back(place);
 }
 
-bool Reconstruction::accept(const Datagram& datagram, Reassembly& intake) {
+bool Reconstruction::accept(const Datagram& datagram, Reassembly& reassembly) {
     const std::uint32_t chunk = datagram.header.chunk.value();
     const bool is_wanted = !is_closed_ && chunk < parities_ && !have_.has(chunk) &&
                            datagram.body_bytes > 0 &&
                            datagram.body_bytes <= config_.chunk_bytes &&
                            (have_.is_empty() || datagram.body_bytes == parity_bytes_);
-    if (!is_wanted || (have_.is_empty() &&
-                       !intake.residence().admit(datagram.header.block, intake.operations()))) {
+    if (!is_wanted || (have_.is_empty() && !reassembly.pool().admit(datagram.header.block,
+                                                                    reassembly.operations()))) {
         return false;
     }
     parity_bytes_ = datagram.body_bytes;
     return true;
 }
 
-bool Reconstruction::poll(Reassembly& intake) {
+bool Reconstruction::poll(Reassembly& reassembly) {
     if (have_.is_empty() || is_closed_) {
         return false;
     }
-    if (intake.map().holds_all()) {
-        close(intake);
+    if (reassembly.map().holds_all()) {
+        close(reassembly);
         return false;
     }
-    auto code = missing(intake);
-    if (!code || !intake.open_all(blocks_)) {
+    auto code = missing(reassembly);
+    if (!code || !reassembly.open_all(blocks_)) {
         return false;
     }
     const auto symbols = code->symbols();
@@ -64,25 +64,25 @@ bool Reconstruction::poll(Reassembly& intake) {
     reconstruct.block = BlockIndex{blocks_};
     code_ = std::make_unique<const ParityCode>(*std::move(code));
     reconstruct.code = code_.get();
-    intake.operations().push_back(reconstruct);
-    close(intake);
+    reassembly.operations().push_back(reconstruct);
+    close(reassembly);
     for (const ParityCode::Symbol& symbol : lost) {
-        intake.on_reconstructed(symbol.block, symbol.chunk.value());
+        reassembly.on_reconstructed(symbol.block, symbol.chunk.value());
     }
     return true;
 }
 
 /// Records which of the block's chunks, the first of which is `symbol`, are missing. False if
 /// the other chunks are not all in memory.
-bool Reconstruction::note_missing(Reassembly& intake,
+bool Reconstruction::note_missing(Reassembly& reassembly,
                                   BlockIndex block,
                                   std::uint32_t symbol,
                                   ParityCode& code) const {
-    const std::uint32_t chunks = intake.chunks(block);
-    const OpenBlock* open = intake.map().find(block);
+    const std::uint32_t chunks = reassembly.chunks(block);
+    const OpenBlock* open = reassembly.map().find(block);
     const bool is_filling = open != nullptr && open->state == OpenState::filling;
-    const bool is_absent = open == nullptr && !intake.map().is_held(block);
-    if (chunks > 0 && !is_absent && !intake.residence().contains(block)) {
+    const bool is_absent = open == nullptr && !reassembly.map().is_held(block);
+    if (chunks > 0 && !is_absent && !reassembly.pool().contains(block)) {
         return false;
     }
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -93,18 +93,19 @@ bool Reconstruction::note_missing(Reassembly& intake,
     return code.lost.size() <= have_.count();
 }
 
-std::optional<ParityCode> Reconstruction::missing(Reassembly& intake) const {
+std::optional<ParityCode> Reconstruction::missing(Reassembly& reassembly) const {
     ParityCode code;
     code.chunk_bytes = config_.chunk_bytes;
     code.parities = parities_;
     std::uint32_t symbol = 0;
     for (std::uint32_t index = 0; index < blocks_; ++index) {
         const BlockIndex block{index};
-        if (!intake.descriptors().knows(block) || !note_missing(intake, block, symbol, code)) {
+        if (!reassembly.descriptors().knows(block) ||
+            !note_missing(reassembly, block, symbol, code)) {
             return std::nullopt;
         }
-        symbol += intake.chunks(block);
-        code.wire_lengths.push_back(intake.descriptors().at(block).wire_length);
+        symbol += reassembly.chunks(block);
+        code.wire_lengths.push_back(reassembly.descriptors().at(block).wire_length);
     }
     if (code.lost.empty() || code.symbol_bytes() != parity_bytes_ ||
         symbol + parities_ > kSymbolsAndParitiesMax) {
@@ -119,9 +120,9 @@ std::optional<ParityCode> Reconstruction::missing(Reassembly& intake) const {
 
 /// Reconstruction is tried once: if its result has a wrong digest, the missing chunks are
 /// requested.
-void Reconstruction::close(Reassembly& intake) {
+void Reconstruction::close(Reassembly& reassembly) {
     is_closed_ = true;
-    intake.residence().release(BlockIndex{blocks_}, intake.operations());
+    reassembly.pool().release(BlockIndex{blocks_}, reassembly.operations());
 }
 
 }  // namespace stage::core

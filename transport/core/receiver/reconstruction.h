@@ -31,19 +31,19 @@ class Reconstruction {
     }
 
     /// Queues `place` or `drop`.
-    void on_parity(const Datagram& datagram, Reassembly& intake);
+    void on_parity(const Datagram& datagram, Reassembly& reassembly);
     /// Reconstructs once, if that is possible. True if it did.
-    bool poll(Reassembly& intake);
+    bool poll(Reassembly& reassembly);
 
   private:
-    [[nodiscard]] bool accept(const Datagram& datagram, Reassembly& intake);
+    [[nodiscard]] bool accept(const Datagram& datagram, Reassembly& reassembly);
     /// Adds a missing or received symbol to `code`. False if it cannot be reconstructed now.
-    [[nodiscard]] bool note_missing(Reassembly& intake,
+    [[nodiscard]] bool note_missing(Reassembly& reassembly,
                                     BlockIndex block,
                                     std::uint32_t symbol,
                                     ParityCode& code) const;
-    [[nodiscard]] std::optional<ParityCode> missing(Reassembly& intake) const;
-    void close(Reassembly& intake);
+    [[nodiscard]] std::optional<ParityCode> missing(Reassembly& reassembly) const;
+    void close(Reassembly& reassembly);
 
     CoreConfig config_;
     std::uint32_t blocks_ = 0;

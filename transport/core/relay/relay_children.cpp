@@ -37,10 +37,10 @@ void RelayChildren::on_heard(Instant now, Rank child) {
     }
 }
 
-void RelayChildren::expire(Instant now, Duration patience, OperationQueue& operations) {
+void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operations) {
     for (auto next = children_.begin(); next != children_.end();) {
         const auto child = next++;
-        if (now - child->second.heard_at > patience) {
+        if (now - child->second.heard_at > timeout) {
             Operation hang_up;
             hang_up.kind = OperationKind::hang_up;
             hang_up.peer = child->first;

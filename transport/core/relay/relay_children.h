@@ -35,7 +35,7 @@ class RelayChildren {
     void on_link(const LinkEvent& event);
     void on_heard(Instant now, Rank child);
     /// Forgets the children that were not heard for this long, and closes their connections.
-    void expire(Instant now, Duration patience, OperationQueue& operations);
+    void expire(Instant now, Duration timeout, OperationQueue& operations);
     /// A child reported how many blocks its part of the tree holds.
     void on_pulse(Rank child, std::uint32_t blocks_held);
     /// A child confirmed RELEASE.

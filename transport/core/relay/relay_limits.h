@@ -30,7 +30,7 @@ struct RelayLimits {
     Duration done_gather = std::chrono::milliseconds{100};
     /// How long a released member waits for its children's confirmations, and a failed one for
     /// the RELEASE that answers its LEAVE.
-    Duration end_patience = std::chrono::seconds{1};
+    Duration end_timeout = std::chrono::seconds{1};
     /// A member that holds the object and reaches no ancestor for this long ends.
     Duration unheard_end = std::chrono::seconds{5};
 };

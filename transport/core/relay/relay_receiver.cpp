@@ -19,11 +19,11 @@
 
 namespace stage::core {
 
-struct RelayReceiver::Parts {
-    Parts(const CoreConfig& given,
-          std::uint32_t degree,
-          const RelayLimits& limits_,
-          const Limits& common);
+struct RelayReceiver::RelayReception {
+    RelayReception(const CoreConfig& given,
+                   std::uint32_t degree,
+                   const RelayLimits& limits_,
+                   const Limits& common);
 
     void on_datagram(Instant now, const Datagram& datagram);
     void on_parent(Instant now, const Datagram& datagram);
@@ -55,7 +55,7 @@ struct RelayReceiver::Parts {
     [[nodiscard]] std::uint32_t blocks_held() const;
     [[nodiscard]] std::optional<Instant> done_at() const;
     [[nodiscard]] std::optional<Instant> unheard_at() const;
-    [[nodiscard]] std::optional<Duration> disk_patience() const;
+    [[nodiscard]] std::optional<Duration> disk_timeout() const;
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
     }
@@ -71,7 +71,7 @@ struct RelayReceiver::Parts {
     Outcome outcome;
     Numbering numbers;
     ControlQueue control;
-    Reassembly intake;
+    Reassembly reassembly;
     RelayParent parent;
     RelayChildren children;
     RankSet done;      ///< Members known to hold the object.
@@ -90,19 +90,19 @@ struct RelayReceiver::Parts {
     std::optional<Instant> stays_until;  ///< Once it is over.
 };
 
-RelayReceiver::Parts::Parts(const CoreConfig& given,
-                            std::uint32_t degree,
-                            const RelayLimits& limits_,
-                            const Limits& common)
+RelayReceiver::RelayReception::RelayReception(const CoreConfig& given,
+                                              std::uint32_t degree,
+                                              const RelayLimits& limits_,
+                                              const Limits& common)
     : config{with_default_timeouts(given)},
       limits{scaled(limits_, config)},
       ending{common.ending},
       tree{.members = config.members, .source = config.source, .degree = degree},
       subtree{tree.size_below(tree.place(config.own))},
       control{control_max(config)},
-      intake{config, common},
+      reassembly{config, common},
       parent{config, limits, tree},
-      children{config, limits, intake, intake.residence()},
+      children{config, limits, reassembly, reassembly.pool()},
       done{config.members},
       reported{config.members} {
     invariant(config.own != config.source && config.own.value() < config.members &&
@@ -114,14 +114,14 @@ RelayReceiver::Parts::Parts(const CoreConfig& given,
 
 // ---- received packets
 
-void RelayReceiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& datagram) {
     const bool is_parents = parent.on_packet(now, datagram.header.rank);
     children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
         if (wants_blocks() && is_parents) {
-            static_cast<void>(intake.on_data(datagram));
+            static_cast<void>(reassembly.on_data(datagram));
         } else {
-            intake.drop(datagram);
+            reassembly.drop(datagram);
         }
     } else if (is_parents) {
         on_parent(now, datagram);
@@ -130,7 +130,7 @@ void RelayReceiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     if (datagram.header.type == PacketType::offer) {
         if (const auto body = wire::read_offer(datagram.body); body && offer_body.empty()) {
@@ -139,7 +139,7 @@ void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
         }
     } else if (datagram.header.type == PacketType::describe) {
         if (const auto body = wire::read_describe(datagram.body); body && wants_blocks()) {
-            intake.on_describe(*body);
+            reassembly.on_describe(*body);
         }
     } else if (datagram.header.type == PacketType::lacking) {
         if (wants_blocks()) {
@@ -159,7 +159,7 @@ void RelayReceiver::Parts::on_parent(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_child(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_child(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     if (datagram.header.type == PacketType::ready) {
@@ -187,7 +187,7 @@ void RelayReceiver::Parts::on_child(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelayReceiver::Parts::on_offer(Instant now, const wire::Offer& offer) {
+void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& offer) {
     if (offer.chunk_bytes != config.chunk_bytes || offer.blocks > kBlocksMax) {
         return fail(now,
                     {Blame::node,
@@ -196,15 +196,15 @@ void RelayReceiver::Parts::on_offer(Instant now, const wire::Offer& offer) {
                          " blocks; this node takes " + std::to_string(config.chunk_bytes) +
                          " bytes and " + std::to_string(kBlocksMax) + " blocks"});
     }
-    intake.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
-    intake.hold_before(config.held_before, config.bytes_held_before);
+    reassembly.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
+    reassembly.hold_before(config.held_before, config.bytes_held_before);
     object_bytes = offer.object_bytes;
     outcome.phase = Phase::moving;
     children.tell_all(wire::PacketType::offer, offer_body, control);
 }
 
 /// The offer follows when it is here.
-void RelayReceiver::Parts::on_ready(Instant now, Rank child) {
+void RelayReceiver::RelayReception::on_ready(Instant now, Rank child) {
     children.on_ready(now, child);
     if (released) {
         control.push_peer(wire::PacketType::release, child, wire::write(*released));
@@ -213,14 +213,14 @@ void RelayReceiver::Parts::on_ready(Instant now, Rank child) {
     }
 }
 
-void RelayReceiver::Parts::on_request(Rank child, const wire::Request& request) {
+void RelayReceiver::RelayReception::on_request(Rank child, const wire::Request& request) {
     if (!is_over()) {
         children.on_request(child, request, control);
     }
 }
 
 /// A member below cannot go on: the source decides what that means.
-void RelayReceiver::Parts::on_leave(const wire::Ending& from_below) {
+void RelayReceiver::RelayReception::on_leave(const wire::Ending& from_below) {
     if (!leave || leave->rank != from_below.rank) {
         control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(from_below));
     }
@@ -229,7 +229,7 @@ void RelayReceiver::Parts::on_leave(const wire::Ending& from_below) {
     }
 }
 
-void RelayReceiver::Parts::on_release(Instant now, const wire::Ending& release) {
+void RelayReceiver::RelayReception::on_release(Instant now, const wire::Ending& release) {
     const auto result =
         result_of(release, config, is_over() || outcome.phase == Phase::holding);
     if (released || !result) {
@@ -240,7 +240,7 @@ void RelayReceiver::Parts::on_release(Instant now, const wire::Ending& release) 
     parent.stop();
     released = release;
     children.tell_all(wire::PacketType::release, wire::write(release), control);
-    stays_until = now + limits.end_patience;
+    stays_until = now + limits.end_timeout;
     if (is_over()) {
         return;
     }
@@ -250,7 +250,7 @@ void RelayReceiver::Parts::on_release(Instant now, const wire::Ending& release) 
     end(result->phase);
 }
 
-void RelayReceiver::Parts::on_link(Instant now, const LinkEvent& event) {
+void RelayReceiver::RelayReception::on_link(Instant now, const LinkEvent& event) {
     children.on_link(event);
     if (!released) {
         parent.on_link(now, event);
@@ -259,13 +259,13 @@ void RelayReceiver::Parts::on_link(Instant now, const LinkEvent& event) {
 
 // ---- completed operations
 
-void RelayReceiver::Parts::on_completion(Instant now, const Completion& completed) {
+void RelayReceiver::RelayReception::on_completion(Instant now, const Completion& completed) {
     disk_watch.on_completed(now);
     if (is_over()) {
         return;
     }
     if (completed.kind == OperationKind::load) {
-        intake.on_loaded(completed);
+        reassembly.on_loaded(completed);
         children.on_loaded(completed.block, completed.verdict == Verdict::good, control);
     } else if (completed.kind == OperationKind::finish) {
         if (completed.verdict != Verdict::good) {
@@ -275,14 +275,14 @@ void RelayReceiver::Parts::on_completion(Instant now, const Completion& complete
         outcome.held_at = now;
         outcome.bytes_held = object_bytes;
         done.add(config.own);
-    } else if (auto placed = intake.on_done(completed); !placed) {
+    } else if (auto placed = reassembly.on_done(completed); !placed) {
         fail(now, std::move(placed).error());
     }
 }
 
 // ---- what becomes due
 
-void RelayReceiver::Parts::work(Instant now) {
+void RelayReceiver::RelayReception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
         parent.start(now);
         source_at = now;
@@ -294,7 +294,7 @@ void RelayReceiver::Parts::work(Instant now) {
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
         tell_pulse(now);
-        children.expire(now, config.stall_timeout / 2, intake.operations());
+        children.expire(now, config.stall_timeout / 2, reassembly.operations());
     }
     connect(now);
     if (wants_blocks() && parent.is_connected()) {
@@ -309,9 +309,9 @@ void RelayReceiver::Parts::work(Instant now) {
     }
 }
 
-/// With the age of the last sign from the source: members that are cut off from it find that
-/// out together, not one after another.
-void RelayReceiver::Parts::tell_pulse(Instant now) {
+/// With the age of the last sign from the source: members that the source does not reach
+/// find that out together, not one after another.
+void RelayReceiver::RelayReception::tell_pulse(Instant now) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - source_at);
     wire::Pulse pulse;
     pulse.queue_us = static_cast<std::uint32_t>(
@@ -319,7 +319,7 @@ void RelayReceiver::Parts::tell_pulse(Instant now) {
     children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
 }
 
-void RelayReceiver::Parts::connect(Instant now) {
+void RelayReceiver::RelayReception::connect(Instant now) {
     if (released) {
         return;
     }
@@ -342,15 +342,15 @@ void RelayReceiver::Parts::connect(Instant now) {
     }
 }
 
-void RelayReceiver::Parts::order(OperationKind kind, Rank peer) {
+void RelayReceiver::RelayReception::order(OperationKind kind, Rank peer) {
     Operation operation;
     operation.kind = kind;
     operation.peer = peer;
-    intake.operations().push_back(operation);
+    reassembly.operations().push_back(operation);
 }
 
 /// The chunks from the first missing one on; in order, so nearly always these are missing.
-wire::ChunkRun RelayReceiver::Parts::rest_of(const OpenBlock& open) const {
+wire::ChunkRun RelayReceiver::RelayReception::rest_of(const OpenBlock& open) const {
     const std::uint32_t first = open.have.next_absent(0);
     return {.block = open.block,
             .first = static_cast<std::uint16_t>(first),
@@ -358,20 +358,20 @@ wire::ChunkRun RelayReceiver::Parts::rest_of(const OpenBlock& open) const {
 }
 
 /// Requests new blocks, as many as there is memory for.
-void RelayReceiver::Parts::request_blocks() {
+void RelayReceiver::RelayReception::request_blocks() {
     std::uint32_t filling = 0;
-    for (std::size_t i = 0; i < intake.map().open_count(); ++i) {
-        filling += intake.map().at(i).state == OpenState::filling ? 1U : 0U;
+    for (std::size_t i = 0; i < reassembly.map().open_count(); ++i) {
+        filling += reassembly.map().at(i).state == OpenState::filling ? 1U : 0U;
     }
     const std::uint32_t most =
         std::clamp(limits.requested_max, 1U, std::max(config.resident_blocks / 2, 1U));
     wire::Request request;
     while (filling < most) {
-        const auto opened = intake.open_next();
+        const auto opened = reassembly.open_next();
         if (!opened) {
             break;
         }
-        request.runs.push_back(rest_of(*intake.map().find(*opened)));
+        request.runs.push_back(rest_of(*reassembly.map().find(*opened)));
         ++filling;
     }
     if (!request.runs.empty()) {
@@ -380,10 +380,10 @@ void RelayReceiver::Parts::request_blocks() {
 }
 
 /// A new parent knows nothing of what was requested.
-void RelayReceiver::Parts::request_again() {
+void RelayReceiver::RelayReception::request_again() {
     wire::Request request;
-    for (std::size_t i = 0; i < intake.map().open_count(); ++i) {
-        if (const OpenBlock& open = intake.map().at(i); open.state == OpenState::filling) {
+    for (std::size_t i = 0; i < reassembly.map().open_count(); ++i) {
+        if (const OpenBlock& open = reassembly.map().at(i); open.state == OpenState::filling) {
             request.runs.push_back(rest_of(open));
         }
     }
@@ -392,11 +392,11 @@ void RelayReceiver::Parts::request_again() {
     }
 }
 
-void RelayReceiver::Parts::order_finish() {
+void RelayReceiver::RelayReception::order_finish() {
     const bool holds_all =
-        intake.has_begun() && (config.holds_already || intake.map().holds_all());
-    if (intake.has_begun()) {
-        outcome.bytes_held = intake.bytes_held();
+        reassembly.has_begun() && (config.holds_already || reassembly.map().holds_all());
+    if (reassembly.has_begun()) {
+        outcome.bytes_held = reassembly.bytes_held();
     }
     if (!holds_all || is_finishing || outcome.phase != Phase::moving) {
         return;
@@ -404,19 +404,19 @@ void RelayReceiver::Parts::order_finish() {
     is_finishing = true;
     Operation finish;
     finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{intake.next_ticket()++};
-    intake.operations().push_back(finish);
+    finish.ticket = Ticket{reassembly.next_ticket()++};
+    reassembly.operations().push_back(finish);
 }
 
 /// At once if all members below hold it; otherwise after a while, together with others.
-std::optional<Instant> RelayReceiver::Parts::done_at() const {
+std::optional<Instant> RelayReceiver::RelayReception::done_at() const {
     if (is_over() || !parent.is_heard() || done.count() == reported.count()) {
         return std::nullopt;
     }
     return done.count() >= subtree ? kLongAgo : reported_at + limits.done_gather;
 }
 
-void RelayReceiver::Parts::report_done(Instant now) {
+void RelayReceiver::RelayReception::report_done(Instant now) {
     while (done_at() && now >= *done_at()) {
         const wire::Done body{.ranks = done.runs(wire::kMaxRankRuns, reported)};
         reported.add(body.ranks);
@@ -425,23 +425,23 @@ void RelayReceiver::Parts::report_done(Instant now) {
     }
 }
 
-std::uint32_t RelayReceiver::Parts::blocks_held() const {
-    if (!intake.has_begun()) {
+std::uint32_t RelayReceiver::RelayReception::blocks_held() const {
+    if (!reassembly.has_begun()) {
         return children.blocks_held();
     }
     return children.blocks_held() +
-           (config.holds_already ? intake.map().blocks() : intake.map().held());
+           (config.holds_already ? reassembly.map().blocks() : reassembly.map().held());
 }
 
 /// When this member has heard no ancestor for too long.
-std::optional<Instant> RelayReceiver::Parts::unheard_at() const {
-    const Duration patience = !was_source_heard                 ? config.ready_timeout
-                              : outcome.phase == Phase::holding ? limits.unheard_end
-                                                                : config.stall_timeout;
-    return is_over() ? std::nullopt : std::optional{source_at + patience + Duration{1}};
+std::optional<Instant> RelayReceiver::RelayReception::unheard_at() const {
+    const Duration timeout = !was_source_heard                 ? config.ready_timeout
+                             : outcome.phase == Phase::holding ? limits.unheard_end
+                                                               : config.stall_timeout;
+    return is_over() ? std::nullopt : std::optional{source_at + timeout + Duration{1}};
 }
 
-void RelayReceiver::Parts::watch(Instant now) {
+void RelayReceiver::RelayReception::watch(Instant now) {
     if (const auto at = unheard_at(); at && now >= *at) {
         if (outcome.phase == Phase::holding) {
             outcome.is_end_unheard = true;
@@ -458,27 +458,27 @@ void RelayReceiver::Parts::watch(Instant now) {
     watch_disk(now);
 }
 
-void RelayReceiver::Parts::watch_disk(Instant now) {
-    const auto patience = disk_patience();
-    disk_watch.look(now, patience.has_value());
-    if (patience && disk_watch.is_stuck(now, *patience)) {
+void RelayReceiver::RelayReception::watch_disk(Instant now) {
+    const auto timeout = disk_timeout();
+    disk_watch.look(now, timeout.has_value());
+    if (timeout && disk_watch.is_stuck(now, *timeout)) {
         fail(now, {Blame::node, "writing hangs: the disk of this node is stuck"});
     }
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> RelayReceiver::Parts::disk_patience() const {
+std::optional<Duration> RelayReceiver::RelayReception::disk_timeout() const {
     if (outcome.phase != Phase::moving) {
         return std::nullopt;
     }
     if (is_finishing) {
-        return finish_patience(config, ending);
+        return finish_timeout(config, ending);
     }
-    return intake.is_first_at_disk() ? std::optional{config.stall_timeout} : std::nullopt;
+    return reassembly.is_first_at_disk() ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
 /// The member stays until RELEASE answers its LEAVE, or a moment.
-void RelayReceiver::Parts::fail(Instant now, Error why) {
+void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
     }
@@ -488,18 +488,18 @@ void RelayReceiver::Parts::fail(Instant now, Error why) {
     outcome.culprit = config.own;
     outcome.why = std::move(why);
     end(Phase::failed);
-    stays_until = now + limits.end_patience;
+    stays_until = now + limits.end_timeout;
 }
 
-void RelayReceiver::Parts::end(Phase phase) {
+void RelayReceiver::RelayReception::end(Phase phase) {
     outcome.phase = phase;
     children.stop();
 }
 
-void RelayReceiver::Parts::take(Instant now, OperationBatch& batch) {
-    auto& operations = intake.operations();
+void RelayReceiver::RelayReception::take(Instant now, OperationBatch& batch) {
+    auto& operations = reassembly.operations();
     if (!is_over()) {
-        children.order_loads(operations, intake.next_ticket());
+        children.order_loads(operations, reassembly.next_ticket());
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -507,7 +507,7 @@ void RelayReceiver::Parts::take(Instant now, OperationBatch& batch) {
     }
 }
 
-std::optional<Instant> RelayReceiver::Parts::next() const {
+std::optional<Instant> RelayReceiver::RelayReception::next() const {
     if (!is_started) {
         return kLongAgo;
     }
@@ -520,8 +520,8 @@ std::optional<Instant> RelayReceiver::Parts::next() const {
     }
     auto first =
         earlier(earlier(pulse_at, parent.deadline()), earlier(done_at(), unheard_at()));
-    if (const auto patience = disk_patience()) {
-        first = earlier(first, disk_watch.deadline(*patience));
+    if (const auto timeout = disk_timeout()) {
+        first = earlier(first, disk_watch.deadline(*timeout));
     }
     return first;
 }
@@ -532,62 +532,62 @@ RelayReceiver::RelayReceiver(const CoreConfig& config,
                              std::uint32_t degree,
                              RelayLimits limits,
                              Limits common)
-    : parts_{std::make_unique<Parts>(config, degree, limits, common)} {
+    : reception_{std::make_unique<RelayReception>(config, degree, limits, common)} {
 }
 RelayReceiver::RelayReceiver(RelayReceiver&&) noexcept = default;
 RelayReceiver::~RelayReceiver() = default;
 
 void RelayReceiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
-        parts_->on_datagram(now, datagram);
+        reception_->on_datagram(now, datagram);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_links(Instant now, std::span<const LinkEvent> events) {
     for (const LinkEvent& event : events) {
-        parts_->on_link(now, event);
+        reception_->on_link(now, event);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& completed : completions) {
-        parts_->on_completion(now, completed);
+        reception_->on_completion(now, completed);
     }
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_time(Instant now) {
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_abort(Instant now, const Error& why) {
-    parts_->fail(now, why);
-    parts_->work(now);
+    reception_->fail(now, why);
+    reception_->work(now);
 }
 
 void RelayReceiver::on_all_listen(Instant now) {
-    parts_->work(now);
+    reception_->work(now);
 }
 
 void RelayReceiver::next_sends(Instant /*now*/, SendBatch& sends) {
     const std::size_t before = sends.packets;
-    parts_->control.drain(sends, parts_->numbers);
-    parts_->children.fill(sends, parts_->numbers);
-    parts_->outcome.packets_sent += sends.packets - before;
+    reception_->control.drain(sends, reception_->numbers);
+    reception_->children.fill(sends, reception_->numbers);
+    reception_->outcome.packets_sent += sends.packets - before;
 }
 
 void RelayReceiver::next_operations(Instant now, OperationBatch& operations) {
-    parts_->take(now, operations);
+    reception_->take(now, operations);
 }
 
 std::optional<Instant> RelayReceiver::deadline() const {
-    return parts_->next();
+    return reception_->next();
 }
 
 const Outcome& RelayReceiver::outcome() const {
-    return parts_->outcome;
+    return reception_->outcome;
 }
 
 }  // namespace stage::core

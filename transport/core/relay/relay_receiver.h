@@ -40,8 +40,9 @@ class RelayReceiver {
     [[nodiscard]] const Outcome& outcome() const;
 
   private:
-    struct Parts;
-    std::unique_ptr<Parts> parts_;
+    /// The state and the components of the core.
+    struct RelayReception;
+    std::unique_ptr<RelayReception> reception_;
 };
 
 static_assert(ProtocolCore<RelayReceiver>);

@@ -18,11 +18,11 @@
 
 namespace stage::core {
 
-struct RelaySource::Parts {
-    Parts(const CoreConfig& given,
-          const ObjectShape& shape_,
-          std::uint32_t degree,
-          const RelayLimits& limits_);
+struct RelaySource::RelayTransmission {
+    RelayTransmission(const CoreConfig& given,
+                      const ObjectShape& shape_,
+                      std::uint32_t degree,
+                      const RelayLimits& limits_);
 
     void on_datagram(Instant now, const Datagram& datagram);
     void on_ready(Instant now, Rank child);
@@ -43,8 +43,8 @@ struct RelaySource::Parts {
 
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
-    [[nodiscard]] Duration patience() const;
-    [[nodiscard]] Duration disk_patience() const;
+    [[nodiscard]] Duration progress_timeout() const;
+    [[nodiscard]] Duration disk_timeout() const;
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
     }
@@ -74,10 +74,10 @@ struct RelaySource::Parts {
     std::optional<Instant> stays_until;
 };
 
-RelaySource::Parts::Parts(const CoreConfig& given,
-                          const ObjectShape& shape_,
-                          std::uint32_t degree,
-                          const RelayLimits& limits_)
+RelaySource::RelayTransmission::RelayTransmission(const CoreConfig& given,
+                                                  const ObjectShape& shape_,
+                                                  std::uint32_t degree,
+                                                  const RelayLimits& limits_)
     : config{with_default_timeouts(given)},
       limits{scaled(limits_, config)},
       shape{shape_},
@@ -96,7 +96,7 @@ RelaySource::Parts::Parts(const CoreConfig& given,
 
 // ---- received packets and completed operations
 
-void RelaySource::Parts::on_datagram(Instant now, const Datagram& datagram) {
+void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     children.on_heard(now, from);
@@ -136,7 +136,7 @@ void RelaySource::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-void RelaySource::Parts::on_ready(Instant now, Rank child) {
+void RelaySource::RelayTransmission::on_ready(Instant now, Rank child) {
     children.on_ready(now, child);
     if (released) {
         control.push_peer(wire::PacketType::release, child, wire::write(*released));
@@ -155,7 +155,9 @@ void RelaySource::Parts::on_ready(Instant now, Rank child) {
     control.push_peer(wire::PacketType::offer, child, wire::write(offer));
 }
 
-void RelaySource::Parts::on_request(Instant now, Rank child, const wire::Request& request) {
+void RelaySource::RelayTransmission::on_request(Instant now,
+                                                Rank child,
+                                                const wire::Request& request) {
     const std::uint32_t before = children.requested_below();
     if (!released) {
         children.on_request(child, request, control);
@@ -165,7 +167,7 @@ void RelaySource::Parts::on_request(Instant now, Rank child, const wire::Request
     }
 }
 
-void RelaySource::Parts::on_child_done(Instant now, const wire::Done& done) {
+void RelaySource::RelayTransmission::on_child_done(Instant now, const wire::Done& done) {
     const std::uint32_t before = result.done().count();
     result.on_done(done.ranks);
     if (result.done().count() > before) {
@@ -173,7 +175,9 @@ void RelaySource::Parts::on_child_done(Instant now, const wire::Done& done) {
     }
 }
 
-void RelaySource::Parts::on_pulse(Instant now, Rank child, const wire::Pulse& pulse) {
+void RelaySource::RelayTransmission::on_pulse(Instant now,
+                                              Rank child,
+                                              const wire::Pulse& pulse) {
     children.on_pulse(child, pulse.packets);
     blocks_held_below = children.blocks_held();
     if (blocks_held_below > blocks_held_most) {
@@ -182,7 +186,7 @@ void RelaySource::Parts::on_pulse(Instant now, Rank child, const wire::Pulse& pu
     }
 }
 
-void RelaySource::Parts::on_completion(Instant now, const Completion& done) {
+void RelaySource::RelayTransmission::on_completion(Instant now, const Completion& done) {
     disk_watch.on_completed(now);
     if (is_over()) {
         return;
@@ -199,7 +203,7 @@ void RelaySource::Parts::on_completion(Instant now, const Completion& done) {
     }
 }
 
-void RelaySource::Parts::on_loaded(const Completion& done) {
+void RelaySource::RelayTransmission::on_loaded(const Completion& done) {
     const auto bytes = stock.on_loaded(done);
     if (!bytes) {
         return fail(config.own, bytes.error());
@@ -210,13 +214,13 @@ void RelaySource::Parts::on_loaded(const Completion& done) {
 
 // ---- what becomes due
 
-void RelaySource::Parts::start(Instant now) {
+void RelaySource::RelayTransmission::start(Instant now) {
     is_started = true;
     moved_at = now;
     pulse_at = now + limits.pulse;
 }
 
-void RelaySource::Parts::work(Instant now) {
+void RelaySource::RelayTransmission::work(Instant now) {
     if (!is_started) {
         start(now);
     }
@@ -239,28 +243,29 @@ void RelaySource::Parts::work(Instant now) {
 }
 
 /// How long nothing may move before the members that are not done count as failed.
-Duration RelaySource::Parts::patience() const {
+Duration RelaySource::RelayTransmission::progress_timeout() const {
     if (seen.count() == 0) {
         return config.ready_timeout;
     }
     // (Both sums wrap alike.)
     const bool have_all = blocks_held_below == (config.members - 1U) * shape.blocks;
-    return have_all ? finish_patience(config, ending) : config.stall_timeout;
+    return have_all ? finish_timeout(config, ending) : config.stall_timeout;
 }
 
-Duration RelaySource::Parts::disk_patience() const {
-    return is_finishing ? finish_patience(config, ending)
-                        : config.stall_timeout * ending.finish_patience;
+Duration RelaySource::RelayTransmission::disk_timeout() const {
+    return is_finishing ? finish_timeout(config, ending)
+                        : config.stall_timeout * ending.finish_factor;
 }
 
-void RelaySource::Parts::watch(Instant now) {
-    if (disk_watch.is_stuck(now, disk_patience())) {
+void RelaySource::RelayTransmission::watch(Instant now) {
+    if (disk_watch.is_stuck(now, disk_timeout())) {
         return fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
     }
-    if (now <= moved_at + patience()) {
+    if (now <= moved_at + progress_timeout()) {
         return;
     }
-    const std::string time = std::to_string(patience() / std::chrono::seconds{1}) + " s";
+    const std::string time =
+        std::to_string(progress_timeout() / std::chrono::seconds{1}) + " s";
     const std::string why =
         seen.count() == 0
             ? "no node has connected to the source within " + time +
@@ -275,12 +280,12 @@ void RelaySource::Parts::watch(Instant now) {
     moved_at = now;
 }
 
-std::uint32_t RelaySource::Parts::read_below() const {
+std::uint32_t RelaySource::RelayTransmission::read_below() const {
     const bool have_all = result.settled().count() + 1 >= config.members;
     return have_all ? shape.blocks : children.requested_below() + limits.load_ahead_max;
 }
 
-void RelaySource::Parts::order_finish() {
+void RelaySource::RelayTransmission::order_finish() {
     if (is_finishing || !(stock.has_read_all() || config.holds_already)) {
         return;
     }
@@ -291,13 +296,13 @@ void RelaySource::Parts::order_finish() {
     operations.push_back(finish);
 }
 
-void RelaySource::Parts::fail(Rank culprit, Error why) {
+void RelaySource::RelayTransmission::fail(Rank culprit, Error why) {
     if (culprit.value() < config.members && !released) {
         result.on_failed(culprit, std::move(why));
     }
 }
 
-void RelaySource::Parts::decide(Instant now) {
+void RelaySource::RelayTransmission::decide(Instant now) {
     const auto failure = result.failure();
     if (!failure && !(result.is_success() && outcome.phase == Phase::holding)) {
         return;
@@ -311,10 +316,10 @@ void RelaySource::Parts::decide(Instant now) {
     released = release_of(result, config);
     children.stop();
     children.tell_all(wire::PacketType::release, wire::write(*released), control);
-    stays_until = now + 2 * limits.end_patience;
+    stays_until = now + 2 * limits.end_timeout;
 }
 
-void RelaySource::Parts::take(Instant now, OperationBatch& batch) {
+void RelaySource::RelayTransmission::take(Instant now, OperationBatch& batch) {
     if (!is_over()) {
         stock.order_loads(read_below(), operations, next_ticket);
         children.order_loads(operations, next_ticket);
@@ -325,7 +330,7 @@ void RelaySource::Parts::take(Instant now, OperationBatch& batch) {
     }
 }
 
-std::optional<Instant> RelaySource::Parts::next() const {
+std::optional<Instant> RelaySource::RelayTransmission::next() const {
     if (is_over()) {
         return stays_until ? earlier(stays_until, pulse_at) : std::nullopt;
     }
@@ -333,8 +338,8 @@ std::optional<Instant> RelaySource::Parts::next() const {
         stock.wants_loads(read_below())) {
         return kLongAgo;
     }
-    auto first = earlier(pulse_at, moved_at + patience() + Duration{1});
-    return earlier(first, disk_watch.deadline(disk_patience()));
+    auto first = earlier(pulse_at, moved_at + progress_timeout() + Duration{1});
+    return earlier(first, disk_watch.deadline(disk_timeout()));
 }
 
 // ---- the contract
@@ -343,62 +348,62 @@ RelaySource::RelaySource(const CoreConfig& config,
                          const ObjectShape& shape,
                          std::uint32_t degree,
                          RelayLimits limits)
-    : parts_{std::make_unique<Parts>(config, shape, degree, limits)} {
+    : transmission_{std::make_unique<RelayTransmission>(config, shape, degree, limits)} {
 }
 RelaySource::RelaySource(RelaySource&&) noexcept = default;
 RelaySource::~RelaySource() = default;
 
 void RelaySource::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
-        parts_->on_datagram(now, datagram);
+        transmission_->on_datagram(now, datagram);
     }
-    parts_->work(now);
+    transmission_->work(now);
 }
 
 void RelaySource::on_links(Instant now, std::span<const LinkEvent> events) {
     for (const LinkEvent& event : events) {
-        parts_->children.on_link(event);
+        transmission_->children.on_link(event);
     }
-    parts_->work(now);
+    transmission_->work(now);
 }
 
 void RelaySource::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& done : completions) {
-        parts_->on_completion(now, done);
+        transmission_->on_completion(now, done);
     }
-    parts_->work(now);
+    transmission_->work(now);
 }
 
 void RelaySource::on_time(Instant now) {
-    parts_->work(now);
+    transmission_->work(now);
 }
 
 void RelaySource::on_abort(Instant now, const Error& why) {
-    parts_->fail(parts_->config.own, why);
-    parts_->work(now);
+    transmission_->fail(transmission_->config.own, why);
+    transmission_->work(now);
 }
 
 void RelaySource::on_all_listen(Instant now) {
-    parts_->work(now);
+    transmission_->work(now);
 }
 
 void RelaySource::next_sends(Instant /*now*/, SendBatch& sends) {
     const std::size_t before = sends.packets;
-    parts_->control.drain(sends, parts_->numbers);
-    parts_->children.fill(sends, parts_->numbers);
-    parts_->outcome.packets_sent += sends.packets - before;
+    transmission_->control.drain(sends, transmission_->numbers);
+    transmission_->children.fill(sends, transmission_->numbers);
+    transmission_->outcome.packets_sent += sends.packets - before;
 }
 
 void RelaySource::next_operations(Instant now, OperationBatch& operations) {
-    parts_->take(now, operations);
+    transmission_->take(now, operations);
 }
 
 std::optional<Instant> RelaySource::deadline() const {
-    return parts_->next();
+    return transmission_->next();
 }
 
 const Outcome& RelaySource::outcome() const {
-    return parts_->outcome;
+    return transmission_->outcome;
 }
 
 }  // namespace stage::core

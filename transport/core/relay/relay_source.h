@@ -40,8 +40,9 @@ class RelaySource {
     [[nodiscard]] const Outcome& outcome() const;
 
   private:
-    struct Parts;
-    std::unique_ptr<Parts> parts_;
+    /// The state and the components of the core.
+    struct RelayTransmission;
+    std::unique_ptr<RelayTransmission> transmission_;
 };
 
 static_assert(ProtocolCore<RelaySource>);

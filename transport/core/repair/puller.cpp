@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 #include <utility>
 
 namespace stage::core {
@@ -363,7 +362,7 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
         chosen[copy] = asked.peer;
         asked.id = draw_id();
         asked.sent_at = now;
-        asked.expires_at = now + timeout(patience(open), is_urgent);
+        asked.expires_at = now + timeout(doublings(open), is_urgent);
         const wire::Request body{
             .id = asked.id, .runs = runs_of(open.block, {asked.chunks.data(), asked.left})};
         out.push_peer(wire::PacketType::request, asked.peer, wire::write(body));
@@ -480,7 +479,7 @@ std::uint32_t Puller::copies(BlockIndex block) const {
 
 /// How often the time-out doubles: one or two time-outs are lost packets, more mean a network
 /// without room or without a path.
-std::uint32_t Puller::patience(const OpenBlock& open) const {
+std::uint32_t Puller::doublings(const OpenBlock& open) const {
     const std::uint32_t rounds = open.silences / std::max(copies(open.block), 1U);
     return rounds - std::min<std::uint32_t>(rounds, limits_.silences_free);
 }
@@ -556,7 +555,7 @@ namespace {
 /// After this number of members in a row that are no owners a member owns the share itself.
 constexpr std::uint32_t kPassedOver = 16;
 /// Times the usual number of refusals, before the source is asked for the shares of others.
-constexpr unsigned kSwarmPatience = 4;
+constexpr unsigned kScatterFactor = 4;
 
 }  // namespace
 
@@ -642,7 +641,7 @@ Rank Puller::choose_of_swarm(Instant now, const OpenBlock& open, const Asked& as
         // (If some members hear the group, any of them has it.)
         return open.failures == 0 ? peers_.draw(now, {}, false) : peers_.source();
     }
-    const unsigned over = open.failures / (kSwarmPatience * limits_.failures_before_source);
+    const unsigned over = open.failures / (kScatterFactor * limits_.failures_before_source);
     if (over > 0 && peers_.prng().below(peers_.members()) < (1ULL << std::min(over, 16U))) {
         return peers_.source();
     }
@@ -654,7 +653,7 @@ namespace {
 /// Faster than the window's own pace, so that the window bounds what is under way.
 constexpr double kPace = 1.25;
 /// Times the usual number of peers are asked before the source, while it has others to serve.
-constexpr unsigned kFetchPatience = 4;
+constexpr unsigned kFetchFactor = 4;
 
 double trip_of(const RttEstimator& trip) {
     return std::max(static_cast<double>(trip.mean().count()) / 1e9, 1e-4);
@@ -758,7 +757,7 @@ std::uint32_t Puller::request_max() const {
 /// Many of the peers may be outside the group as well, and the source has its stream to send.
 unsigned Puller::failures_max() const {
     const unsigned most = limits_.failures_before_source;
-    return alone_ && !is_ended_ ? kFetchPatience * most : most;
+    return alone_ && !is_ended_ ? kFetchFactor * most : most;
 }
 
 }  // namespace stage::core

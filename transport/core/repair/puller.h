@@ -132,7 +132,7 @@ class Puller {
     [[nodiscard]] Rank share_owner(Instant now, BlockIndex block, std::uint32_t chunk) const;
     [[nodiscard]] bool is_source_busy() const;
     [[nodiscard]] bool has_room(Instant now);
-    [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
+    [[nodiscard]] std::uint32_t doublings(const OpenBlock& open) const;
     [[nodiscard]] std::uint32_t copies(BlockIndex block) const;
     [[nodiscard]] Duration turn() const;
     [[nodiscard]] Duration timeout(std::uint32_t failures, bool is_urgent) const;

@@ -1,6 +1,5 @@
 #include "transport/core/repair/repair_server.h"
 
-#include "transport/base/invariant.h"
 #include "transport/core/base/object_shape.h"
 #include "transport/core/base/repeater.h"
 
@@ -17,11 +16,11 @@ constexpr std::uint8_t kNumberStated = 3;
 RepairServer::RepairServer(const Limits& limits,
                            std::uint32_t chunk_bytes,
                            const Holdings& holdings,
-                           BufferPool& residence)
+                           BufferPool& pool)
     : limits_{limits.repair},
       packet_bytes_{chunk_bytes + kWireOverheadBytes},
       holdings_{holdings},
-      residence_{residence} {
+      pool_{pool} {
     loading_.reserve(limits_.loads_max);
     const std::uint32_t chunks_max = Cut{chunk_bytes}.chunks_max();
     for (std::size_t i = 0; i < limits_.jobs_max; ++i) {
@@ -119,7 +118,7 @@ RepairServer::Enqueued RepairServer::enqueue(Instant now,
     const std::uint32_t chunks = holdings_.chunks(run.block);
     const std::uint32_t end =
         std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks);
-    const bool is_resident = residence_.contains(run.block);
+    const bool is_resident = pool_.contains(run.block);
     if (run.first >= end || (!is_resident && !holdings_.can_load(run.block))) {
         return Enqueued::absent;
     }
@@ -147,14 +146,14 @@ RepairServer::Enqueued RepairServer::enqueue(Instant now,
 void RepairServer::make_ready(Job& job) {
     job.is_ready = true;
     job.is_pinned = true;
-    residence_.pin(job.block);
-    residence_.touch(job.block);
+    pool_.pin(job.block);
+    pool_.touch(job.block);
 }
 
 void RepairServer::finish(std::size_t index) {
     Job& job = jobs_[index];
     if (job.is_pinned) {
-        residence_.unpin(job.block);
+        pool_.unpin(job.block);
     }
     spare_.push_back(std::move(job.wanted));
     jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -183,12 +182,12 @@ void RepairServer::order_loads(OperationQueue& operations, std::uint64_t& next_t
         if (job.is_ready || is_loading_block(job.block)) {
             continue;
         }
-        if (residence_.contains(job.block)) {
+        if (pool_.contains(job.block)) {
             make_ready(job);
             continue;
         }
         if (loading_.size() >= limits_.loads_max || !holdings_.can_load(job.block) ||
-            !residence_.admit(job.block, operations)) {
+            !pool_.admit(job.block, operations)) {
             continue;
         }
         Operation load;
@@ -205,9 +204,8 @@ bool RepairServer::wants_loads() const {
         if (job.is_ready || is_loading_block(job.block)) {
             return false;
         }
-        return residence_.contains(job.block) ||
-               (loading_.size() < limits_.loads_max && holdings_.can_load(job.block) &&
-                residence_.has_room());
+        return pool_.contains(job.block) || (loading_.size() < limits_.loads_max &&
+                                             holdings_.can_load(job.block) && pool_.has_room());
     });
 }
 

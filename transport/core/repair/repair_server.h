@@ -25,11 +25,11 @@ namespace stage::core {
 
 class RepairServer {
   public:
-    /// `holdings` and `residence` must outlive this.
+    /// `holdings` and `pool` must outlive this.
     RepairServer(const Limits& limits,
                  std::uint32_t chunk_bytes,
                  const Holdings& holdings,
-                 BufferPool& residence);
+                 BufferPool& pool);
 
     /// A REQUEST arrived. What cannot be given is answered with LACKING at once.
     void on_request(Instant now, Rank from, const wire::Request& request, ControlQueue& out);
@@ -98,7 +98,7 @@ class RepairServer {
     RepairLimits limits_;
     std::uint32_t packet_bytes_;
     const Holdings& holdings_;
-    BufferPool& residence_;
+    BufferPool& pool_;
     std::deque<Job> jobs_;
     std::vector<ChunkSet> spare_;  ///< Sets of ended jobs, for reuse.
     std::vector<BlockIndex> loading_;

@@ -44,7 +44,7 @@ bool BufferPool::admit(BlockIndex block, OperationQueue& operations) {
     return true;
 }
 
-/// Until so many are left, as far as blocks may go.
+/// Until at most `blocks` are left, as far as evictable ones allow.
 void BufferPool::evict_until(std::size_t blocks, OperationQueue& operations) {
     while (entries_.size() > blocks && !evictable_.empty()) {
         const BlockIndex oldest = evictable_.begin()->second;

@@ -36,12 +36,11 @@ class DiskWatch {
         counts_ = counts;
     }
 
-    [[nodiscard]] bool is_stuck(Instant now, Duration patience) const {
-        return under_way_ > 0 && now > moved_at_ + patience;
+    [[nodiscard]] bool is_stuck(Instant now, Duration timeout) const {
+        return under_way_ > 0 && now > moved_at_ + timeout;
     }
-    [[nodiscard]] std::optional<Instant> deadline(Duration patience) const {
-        return under_way_ > 0 ? std::optional{moved_at_ + patience + Duration{1}}
-                              : std::nullopt;
+    [[nodiscard]] std::optional<Instant> deadline(Duration timeout) const {
+        return under_way_ > 0 ? std::optional{moved_at_ + timeout + Duration{1}} : std::nullopt;
     }
 
   private:

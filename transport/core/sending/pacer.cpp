@@ -33,7 +33,7 @@ void Pacer::set_rate(Instant now, std::uint64_t rate_bytes_per_s) {
 
 void Pacer::set_burst_factor(Instant now, std::uint32_t burst_factor) {
     static_cast<void>(credit(now));
-    burst_factor_ = std::clamp(burst_factor, 1U, limits_.stretch_max);
+    burst_factor_ = std::clamp(burst_factor, 1U, limits_.burst_factor_max);
     derive();
     credit_ = std::min(credit_, credit_max_);
 }
@@ -67,9 +67,9 @@ std::int64_t Pacer::credit(Instant now) {
     at_ = std::max(at_, now);
     // A debt (control packets are sent without tokens) is repaid in full; tokens are bounded.
     const std::int64_t room = credit_max_ - credit_;
-    const std::uint64_t owed_ns =
+    const std::uint64_t until_full_ns =
         rate_ > 0 ? static_cast<std::uint64_t>(room + 1) * kNsPerS / rate_ + 1 : 0;
-    if (room <= 0 || static_cast<std::uint64_t>(elapsed.count()) >= owed_ns) {
+    if (room <= 0 || static_cast<std::uint64_t>(elapsed.count()) >= until_full_ns) {
         has_forgotten_ = has_forgotten_ || elapsed > limits_.burst_time;
         credit_ = std::max(credit_, credit_max_);
         carry_ = 0;
@@ -78,7 +78,7 @@ std::int64_t Pacer::credit(Instant now) {
     const auto rate = static_cast<std::int64_t>(rate_);
     const std::int64_t whole_us = elapsed.count() / 1000;
     const std::int64_t rest_ns = elapsed.count() % 1000;
-    // rate * elapsed in billionths of a byte, without overflow: elapsed < owed_ns bounds it.
+    // rate * elapsed in billionths of a byte; no overflow, because elapsed < until_full_ns.
     const std::int64_t billionths =
         rate * whole_us % 1'000'000 * 1000 + rate * rest_ns + carry_;
     credit_ += rate * whole_us / 1'000'000 + billionths / kNsPerS;

@@ -23,7 +23,7 @@ class Pacer {
     void set_rate(Instant now, std::uint64_t rate_bytes_per_s);
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
     /// Sets the burst factor, by which the bucket's bounds are multiplied: 1 ..
-    /// PacerLimits::stretch_max.
+    /// PacerLimits::burst_factor_max.
     void set_burst_factor(Instant now, std::uint32_t burst_factor);
     [[nodiscard]] std::uint32_t burst_factor() const { return burst_factor_; }
     /// There was nothing to send until now: tokens accumulate within the bounds, and none of

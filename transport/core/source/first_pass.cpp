@@ -17,23 +17,23 @@ FirstPass::FirstPass(const CoreConfig& config,
                      const ObjectShape& shape,
                      const Limits& limits,
                      const DescriptorTable& descriptors,
-                     BufferPool& residence)
+                     BufferPool& pool)
     : cut_{config.chunk_bytes},
       shape_{shape},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       load_ahead_{std::clamp(config.resident_blocks / 2U, 1U, limits.load_ahead_max)},
       descriptors_{descriptors},
-      residence_{residence},
+      pool_{pool},
       announced_below_{goes_with_offers(config, shape, limits.parity) ? shape.blocks : 0},
       since_announced_{announced_below_ > 0 ? 0 : kAnnounceEveryChunks},
-      parities_{config, shape, limits, descriptors, residence} {
+      parities_{config, shape, limits, descriptors, pool} {
 }
 
 void FirstPass::order_loads(OperationQueue& operations, std::uint64_t& next_ticket) {
     while (next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_ &&
            !is_leaving()) {
         const BlockIndex block{next_load_};
-        if (!residence_.admit(block, operations)) {
+        if (!pool_.admit(block, operations)) {
             return;
         }
         Operation load;
@@ -135,7 +135,7 @@ void FirstPass::fill(Instant now,
 }
 
 void FirstPass::leave_block() {
-    residence_.settle(BlockIndex{cursor_.block});
+    pool_.settle(BlockIndex{cursor_.block});
     loaded_.pop_front();
     ++cursor_.block;
     cursor_.chunk = 0;

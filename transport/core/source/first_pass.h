@@ -24,12 +24,12 @@ namespace stage::core {
 
 class FirstPass {
   public:
-    /// `descriptors` and `residence` must outlive this.
+    /// `descriptors` and `pool` must outlive this.
     FirstPass(const CoreConfig& config,
               const ObjectShape& shape,
               const Limits& limits,
               const DescriptorTable& descriptors,
-              BufferPool& residence);
+              BufferPool& pool);
 
     /// From now on DESCRIBEs name these.
     void name(const wire::Representatives& representatives) {
@@ -39,8 +39,7 @@ class FirstPass {
     /// True if order_loads() would queue a load.
     [[nodiscard]] bool wants_loads() const {
         const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
-        return (next_load_ < shape_.blocks && !is_ahead && !is_leaving() &&
-                residence_.has_room()) ||
+        return (next_load_ < shape_.blocks && !is_ahead && !is_leaving() && pool_.has_room()) ||
                (has_loaded_all() && wants_encode());
     }
     /// A block was read for the first time; its descriptor is in the table.
@@ -93,7 +92,7 @@ class FirstPass {
     std::uint32_t packet_bytes_;
     std::uint32_t load_ahead_;
     const DescriptorTable& descriptors_;
-    BufferPool& residence_;
+    BufferPool& pool_;
     std::uint32_t next_load_ = 0;
     std::uint32_t loaded_count_ = 0;
     std::uint32_t sent_from_ = 0;

@@ -20,14 +20,14 @@ ParityPass::ParityPass(const CoreConfig& config,
                        const ObjectShape& shape,
                        const Limits& limits,
                        const DescriptorTable& descriptors,
-                       BufferPool& residence)
+                       BufferPool& pool)
     : chunk_bytes_{config.chunk_bytes},
       blocks_{shape.blocks},
       describe_every_{goes_with_offers(config, shape, limits.parity)
                           ? kNever
                           : limits.parity.describe_every},
       descriptors_{descriptors},
-      residence_{residence},
+      pool_{pool},
       parities_{parities_for(config, shape, limits.parity)} {
 }
 
@@ -44,7 +44,7 @@ void ParityPass::order_encode(OperationQueue& operations) {
         parities_ = 0;  // nothing but holes: the descriptors are all of it
         return;
     }
-    const bool has_room = residence_.admit(BlockIndex{blocks_}, operations);
+    const bool has_room = pool_.admit(BlockIndex{blocks_}, operations);
     invariant(has_room, "a small object leaves room for its parities");
     Operation encode;
     encode.kind = OperationKind::encode;
@@ -76,8 +76,8 @@ void ParityPass::fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& nu
         }
         has_sent = true;
     }
-    if (is_over() && residence_.contains(BlockIndex{blocks_}) && has_sent) {
-        residence_.settle(BlockIndex{blocks_});
+    if (is_over() && pool_.contains(BlockIndex{blocks_}) && has_sent) {
+        pool_.settle(BlockIndex{blocks_});
     }
 }
 

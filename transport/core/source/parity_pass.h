@@ -20,12 +20,12 @@ namespace stage::core {
 
 class ParityPass {
   public:
-    /// `descriptors` and `residence` must outlive this.
+    /// `descriptors` and `pool` must outlive this.
     ParityPass(const CoreConfig& config,
                const ObjectShape& shape,
                const Limits& limits,
                const DescriptorTable& descriptors,
-               BufferPool& residence);
+               BufferPool& pool);
 
     /// Called once every block is loaded and still resident.
     void order_encode(OperationQueue& operations);
@@ -44,7 +44,7 @@ class ParityPass {
     std::uint32_t blocks_;
     std::uint32_t describe_every_;
     const DescriptorTable& descriptors_;
-    BufferPool& residence_;
+    BufferPool& pool_;
     std::uint16_t parities_;
     std::uint16_t next_ = 0;
     std::uint16_t described_ = 0;  ///< Parities that a DESCRIBE followed.

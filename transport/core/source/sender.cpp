@@ -61,8 +61,11 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 
 }  // namespace
 
-struct Sender::Parts {
-    Parts(const CoreConfig& given, const ObjectShape& shape, Prng& prng, const Limits& limits_);
+struct Sender::Transmission {
+    Transmission(const CoreConfig& given,
+                 const ObjectShape& shape,
+                 Prng& prng,
+                 const Limits& limits_);
 
     // Received packets and completed operations.
     void on_datagram(Instant now, const Datagram& datagram);
@@ -111,9 +114,9 @@ struct Sender::Parts {
     /// The rate search may wait for reports first. Once the pass is over the search has no
     /// influence, and repairs are few.
     [[nodiscard]] bool may_send() const { return pass().is_over() || pace.may_send(); }
-    [[nodiscard]] Duration disk_patience() const {
-        return is_finishing ? finish_patience(config, limits.ending)
-                            : config.stall_timeout * limits.ending.finish_patience;
+    [[nodiscard]] Duration disk_timeout() const {
+        return is_finishing ? finish_timeout(config, limits.ending)
+                            : config.stall_timeout * limits.ending.finish_factor;
     }
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed ||
@@ -151,10 +154,10 @@ struct Sender::Parts {
     bool is_finishing = false;
 };
 
-Sender::Parts::Parts(const CoreConfig& given,
-                     const ObjectShape& shape_,
-                     Prng& prng,
-                     const Limits& limits_)
+Sender::Transmission::Transmission(const CoreConfig& given,
+                                   const ObjectShape& shape_,
+                                   Prng& prng,
+                                   const Limits& limits_)
     : config{first_config(with_default_timeouts(given), shape_, limits_)},
       limits{limits_},
       shape{shape_},
@@ -184,7 +187,7 @@ Sender::Parts::Parts(const CoreConfig& given,
 
 // ---- received packets and completed operations
 
-void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
+void Sender::Transmission::on_datagram(Instant now, const Datagram& datagram) {
     if (datagram.header.is_data()) {
         Operation drop;
         drop.ticket = datagram.lease;
@@ -197,7 +200,7 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-void Sender::Parts::on_packet(Instant now, const Datagram& datagram) {
+void Sender::Transmission::on_packet(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     switch (datagram.header.type) {
@@ -244,7 +247,9 @@ void Sender::Parts::on_packet(Instant now, const Datagram& datagram) {
     }
 }
 
-void Sender::Parts::on_ready(Instant now, const Datagram& datagram, const wire::Ready& ready) {
+void Sender::Transmission::on_ready(Instant now,
+                                    const Datagram& datagram,
+                                    const wire::Ready& ready) {
     const Rank from = datagram.header.rank;
     const bool holds = (datagram.header.flags & wire::kFlagHolds) != 0;
     readiness.on_ready(now, datagram.arrived_at, from, ready, holds);
@@ -257,7 +262,7 @@ void Sender::Parts::on_ready(Instant now, const Datagram& datagram, const wire::
     board.begin_with(from, std::min(ready.held, shape.blocks));
 }
 
-void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& request) {
+void Sender::Transmission::on_request(Instant now, Rank from, const wire::Request& request) {
     if (away.is_fetching(from)) {
         return repairs.on_alone(now, from, request, control);
     }
@@ -273,7 +278,7 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
         now, {.from = from, .window = window, .votes_needed = votes_needed}, request, control);
 }
 
-void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
+void Sender::Transmission::on_report(Instant now, Rank from, const wire::Report& report) {
     watch.on_report(now, from, report.blocks_held, report.placed);
     if (report.heard > 0 && !pass().is_over()) {
         watch.on_moved(now, from);
@@ -295,7 +300,7 @@ void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report
     repairs.on_missing(now, missing);
 }
 
-void Sender::Parts::on_done(Rank from, const wire::Done& done) {
+void Sender::Transmission::on_done(Rank from, const wire::Done& done) {
     ending.on_done(done.ranks);
     board.leave_out(done.ranks);
     if (is_offered_whole) {
@@ -306,7 +311,7 @@ void Sender::Parts::on_done(Rank from, const wire::Done& done) {
 
 /// The reports of a member outside the group no longer count for the stream, and it gets the
 /// source's progress by unicast; OFFERs too, if multicast does not reach it.
-void Sender::Parts::on_left(Instant now, Rank from, const wire::Left& left) {
+void Sender::Transmission::on_left(Instant now, Rank from, const wire::Left& left) {
     if (from == config.own || from.value() >= config.members) {
         return;
     }
@@ -328,7 +333,7 @@ void Sender::Parts::on_left(Instant now, Rank from, const wire::Left& left) {
     tell_pulse(now, from, left.id);
 }
 
-void Sender::Parts::on_completion(Instant now, const Completion& done) {
+void Sender::Transmission::on_completion(Instant now, const Completion& done) {
     disk_watch.on_completed(now);
     if (is_over()) {
         return;
@@ -340,7 +345,7 @@ void Sender::Parts::on_completion(Instant now, const Completion& done) {
     }
 }
 
-void Sender::Parts::on_loaded(const Completion& done) {
+void Sender::Transmission::on_loaded(const Completion& done) {
     if (done.verdict == Verdict::failed) {
         return ending.fail(config.own, done.why.blame(), done.why.sentence());
     }
@@ -355,7 +360,7 @@ void Sender::Parts::on_loaded(const Completion& done) {
     }
 }
 
-void Sender::Parts::on_finished(Instant now, const Completion& done) {
+void Sender::Transmission::on_finished(Instant now, const Completion& done) {
     if (done.verdict != Verdict::good) {
         return ending.fail(config.own, done.why.blame(), done.why.sentence());
     }
@@ -368,7 +373,7 @@ void Sender::Parts::on_finished(Instant now, const Completion& done) {
 // ---- what becomes due
 
 /// Everything that becomes due by itself.
-void Sender::Parts::work(Instant now) {
+void Sender::Transmission::work(Instant now) {
     start(now);
     if (is_idle) {
         pacer.rest(now);
@@ -385,7 +390,7 @@ void Sender::Parts::work(Instant now) {
     ending.poll(now, control);
 }
 
-void Sender::Parts::start(Instant now) {
+void Sender::Transmission::start(Instant now) {
     if (std::exchange(is_started, true)) {
         return;
     }
@@ -394,7 +399,7 @@ void Sender::Parts::start(Instant now) {
     readiness.start(now, is_offered_whole ? limits.ending.offer_unread : Duration{});
 }
 
-void Sender::Parts::work_on_readiness(Instant now) {
+void Sender::Transmission::work_on_readiness(Instant now) {
     if (is_offered_whole && pass().has_loaded_all() && !readiness.goes_with_offers()) {
         readiness.add(now, blocks.descriptors());
     }
@@ -429,7 +434,7 @@ void Sender::Parts::work_on_readiness(Instant now) {
 
 /// All members run, and some do not hear the group. An object of which much was sent is not
 /// sent again.
-void Sender::Parts::answer_probe(Instant now) {
+void Sender::Transmission::answer_probe(Instant now) {
     const bool is_early = outcome.phase == Phase::wiring || is_offered_whole;
     if (!is_early || !probe.is_complete(readiness.ready()) || ending.has_failed()) {
         return;
@@ -456,7 +461,7 @@ void Sender::Parts::answer_probe(Instant now) {
     end.stop();
 }
 
-void Sender::Parts::work_on_object(Instant now) {
+void Sender::Transmission::work_on_object(Instant now) {
     repairs.server().expire(now, control);
     if (pass().has_loaded_all() && !is_finishing) {
         is_finishing = true;
@@ -490,7 +495,7 @@ void Sender::Parts::work_on_object(Instant now) {
 }
 
 /// Their reports, and no others, count from now on.
-void Sender::Parts::name_representatives(Instant now) {
+void Sender::Transmission::name_representatives(Instant now) {
     const std::vector<Rank> ranks = representatives.ranks();
     board.represent(now, ranks);
     pace.represent(ranks);
@@ -499,7 +504,7 @@ void Sender::Parts::name_representatives(Instant now) {
 }
 
 /// The receivers learn of a change at once, and from each DESCRIBE that follows.
-void Sender::Parts::replace_representatives(Instant now) {
+void Sender::Transmission::replace_representatives(Instant now) {
     representatives.start(now);
     const auto can_represent = [this](Rank rank) {
         return readiness.ready().has(rank) && !ending.settled().has(rank) &&
@@ -520,7 +525,7 @@ void Sender::Parts::replace_representatives(Instant now) {
 
 /// A source that waits for its disk or the send window sends a DESCRIBE, which states the
 /// progress of the pass: a receiver that lost the last packets need not wait for them.
-void Sender::Parts::keep_alive(Instant now) {
+void Sender::Transmission::keep_alive(Instant now) {
     if (pass().is_over() || now < speaks_at()) {
         return;  // (END is repeated anyway)
     }
@@ -533,12 +538,12 @@ void Sender::Parts::keep_alive(Instant now) {
     }
 }
 
-Instant Sender::Parts::speaks_at() const {
+Instant Sender::Transmission::speaks_at() const {
     return alive.next(readiness.may_begin() && may_send() && pass().is_waiting() &&
                       !board.deadline(pass().cursor().block));
 }
 
-void Sender::Parts::watch_members(Instant now) {
+void Sender::Transmission::watch_members(Instant now) {
     for (Accusation& accused : watch.poll(
              now, readiness.ready(), ending.done(), ending.settled(), pass().cursor().block)) {
         fail(now, accused.rank, Blame::node, std::move(accused.why));
@@ -546,7 +551,7 @@ void Sender::Parts::watch_members(Instant now) {
 }
 
 /// Where failed receivers are dropped, no part waits for this one any more.
-void Sender::Parts::fail(Instant now, Rank culprit, Blame blame, std::string why) {
+void Sender::Transmission::fail(Instant now, Rank culprit, Blame blame, std::string why) {
     ending.fail(culprit, blame, std::move(why));
     const std::vector<Rank> dropped = ending.take_dropped();
     for (const Rank rank : dropped) {
@@ -560,15 +565,15 @@ void Sender::Parts::fail(Instant now, Rank culprit, Blame blame, std::string why
     }
 }
 
-void Sender::Parts::watch_own_disk(Instant now) {
-    if (disk_watch.is_stuck(now, disk_patience())) {
+void Sender::Transmission::watch_own_disk(Instant now) {
+    if (disk_watch.is_stuck(now, disk_timeout())) {
         ending.fail(config.own,
                     Blame::node,
                     "reading what is staged hangs: its disk or server is stuck");
     }
 }
 
-void Sender::Parts::decide(Instant now) {
+void Sender::Transmission::decide(Instant now) {
     const wire::Ending* const released = ending.decide(now, outcome.held_at.has_value());
     if (released == nullptr) {
         return;
@@ -589,7 +594,7 @@ void Sender::Parts::decide(Instant now) {
     end.stop();
 }
 
-std::optional<Instant> Sender::Parts::next() const {
+std::optional<Instant> Sender::Transmission::next() const {
     if (!is_started) {
         return kLongAgo;
     }
@@ -602,7 +607,7 @@ std::optional<Instant> Sender::Parts::next() const {
     }
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
-    first = earlier(first, disk_watch.deadline(disk_patience()));
+    first = earlier(first, disk_watch.deadline(disk_timeout()));
     if (must_speak()) {
         first = earlier(first, pass().is_over() ? end.deadline() : speaks_at());
     }
@@ -626,7 +631,7 @@ std::optional<Instant> Sender::Parts::next() const {
 
 // ---- what is sent and read
 
-void Sender::Parts::fill(Instant now, SendBatch& batch) {
+void Sender::Transmission::fill(Instant now, SendBatch& batch) {
     const std::size_t before = batch.packets;
     const std::size_t sends_before = batch.sends.size();
     if (is_idle) {
@@ -644,12 +649,12 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
 }
 
 /// With more tokens it would send data: it does not wait for its disk, the window or reports.
-bool Sender::Parts::has_data_to_send() const {
+bool Sender::Transmission::has_data_to_send() const {
     const bool may_go_on = pass().is_waiting() && !board.deadline(pass().cursor().block);
     return may_send() && (may_go_on || repairs.server().is_waiting());
 }
 
-void Sender::Parts::fill_data(Instant now, SendBatch& batch) {
+void Sender::Transmission::fill_data(Instant now, SendBatch& batch) {
     // Beside the first pass, repairs get half of what may leave.
     const std::size_t packets_max = batch.packets_max;
     if (pass().is_waiting()) {
@@ -673,13 +678,13 @@ void Sender::Parts::fill_data(Instant now, SendBatch& batch) {
 
 /// Blocks are read before all are ready, but not while the chunk size may still change, or
 /// while it is possible that no member needs them.
-bool Sender::Parts::may_load() const {
+bool Sender::Transmission::may_load() const {
     return readiness.is_complete() ||
            ((config.chunk_bytes_fallback == 0 || readiness.may_begin()) &&
             !config.holds_already);
 }
 
-void Sender::Parts::take(Instant now, OperationBatch& batch) {
+void Sender::Transmission::take(Instant now, OperationBatch& batch) {
     if (!is_over() && may_load()) {
         pass().order_loads(operations, next_ticket);
         repairs.server().order_loads(operations, next_ticket);
@@ -693,7 +698,7 @@ void Sender::Parts::take(Instant now, OperationBatch& batch) {
 /// A member that holds the object is done, and the source does not wait for it. If all do,
 /// nothing is sent. (No member holds a part of an object with parities, because one code covers
 /// all its blocks.)
-void Sender::Parts::skip_complete_members() {
+void Sender::Transmission::skip_complete_members() {
     const RankSet& holders = readiness.holders();
     for (std::uint32_t i = 0; holders.count() > 0 && i < config.members; ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
@@ -713,7 +718,7 @@ void Sender::Parts::skip_complete_members() {
 
 /// If the group reaches no receiver that needs something, all others fetch the object and
 /// nothing is sent to it.
-void Sender::Parts::update_listeners(Instant now) {
+void Sender::Transmission::update_listeners(Instant now) {
     if (pass().is_over() || !readiness.is_complete() || away.count() == 0) {
         return;
     }
@@ -741,7 +746,7 @@ void Sender::Parts::update_listeners(Instant now) {
 }
 
 /// How far the pass is, and when that was.
-void Sender::Parts::tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo) {
+void Sender::Transmission::tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo) {
     const Position whole{.block = shape.blocks, .chunk = 0};
     wire::Pulse body = away.pulse(now,
                                   {.cursor = pass().is_over() ? whole : pass().cursor(),
@@ -757,7 +762,7 @@ void Sender::Parts::tell_pulse(Instant now, std::optional<Rank> to, std::uint32_
 /// A member that was late for a small object receives it right after the OFFER, which takes no
 /// longer than a READY and a repair would. So little data is not reported on, so no rate is
 /// found: OFFERs are limited in number, and what follows them has tokens of its own.
-void Sender::Parts::send_to_late(Instant now) {
+void Sender::Transmission::send_to_late(Instant now) {
     const SourceBlocks::Whole whole = blocks.whole();
     pacer.grant((limits.parity.offers_many + whole.chunks) *
                 (config.chunk_bytes + kWireOverheadBytes));
@@ -765,49 +770,51 @@ void Sender::Parts::send_to_late(Instant now) {
 }
 
 Sender::Sender(const CoreConfig& config, const ObjectShape& shape, Prng& prng, Limits limits)
-    : prng_{prng}, parts_{std::make_unique<Parts>(config, shape, prng, limits)} {
+    : prng_{prng}, transmission_{std::make_unique<Transmission>(config, shape, prng, limits)} {
 }
 Sender::Sender(Sender&&) noexcept = default;
 Sender::~Sender() = default;
 
 void Sender::work(Instant now) {
-    parts_->work(now);
-    if (parts_->outcome.phase == Phase::wiring && parts_->readiness.should_be_careful()) {
+    transmission_->work(now);
+    if (transmission_->outcome.phase == Phase::wiring &&
+        transmission_->readiness.should_be_careful()) {
         fall_back_to_small_packets(now);
-        parts_->work(now);
+        transmission_->work(now);
     }
 }
 
 /// Only OFFERs were sent so far and nothing was read: every part that knows the packets' size
 /// is made anew. Packet numbers continue.
 void Sender::fall_back_to_small_packets(Instant now) {
-    CoreConfig config = parts_->config;
+    CoreConfig config = transmission_->config;
     config.chunk_bytes = config.chunk_bytes_fallback;
     config.chunk_bytes_fallback = 0;
-    auto careful = std::make_unique<Parts>(config, parts_->shape, prng_, parts_->limits);
-    careful->numbers = parts_->numbers;
-    careful->outcome.packets_sent = parts_->outcome.packets_sent;
+    auto careful = std::make_unique<Transmission>(
+        config, transmission_->shape, prng_, transmission_->limits);
+    careful->numbers = transmission_->numbers;
+    careful->outcome.packets_sent = transmission_->outcome.packets_sent;
     careful->is_started = true;
-    careful->alive = parts_->alive;
+    careful->alive = transmission_->alive;
     careful->alive.on_spoken(now);
-    careful->readiness.start_again(now, parts_->readiness);
-    careful->representatives = parts_->representatives;
+    careful->readiness.start_again(now, transmission_->readiness);
+    careful->representatives = transmission_->representatives;
     if (careful->representatives.named()) {
         careful->name_representatives(now);
     }
-    parts_ = std::move(careful);
+    transmission_ = std::move(careful);
 }
 
 void Sender::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
-        parts_->on_datagram(now, datagram);
+        transmission_->on_datagram(now, datagram);
     }
     work(now);
 }
 
 void Sender::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& done : completions) {
-        parts_->on_completion(now, done);
+        transmission_->on_completion(now, done);
     }
     work(now);
 }
@@ -817,30 +824,31 @@ void Sender::on_time(Instant now) {
 }
 
 void Sender::on_abort(Instant now, const Error& why) {
-    parts_->ending.fail(parts_->config.own, why.blame(), why.sentence());
+    transmission_->ending.fail(transmission_->config.own, why.blame(), why.sentence());
     work(now);
 }
 
 void Sender::on_all_listen(Instant now) {
     // (A member that holds the object answers once its files have their final names.)
-    parts_->readiness.await_until(now + finish_patience(parts_->config, parts_->limits.ending));
+    transmission_->readiness.await_until(
+        now + finish_timeout(transmission_->config, transmission_->limits.ending));
     work(now);
 }
 
 void Sender::next_sends(Instant now, SendBatch& sends) {
-    parts_->fill(now, sends);
+    transmission_->fill(now, sends);
 }
 
 void Sender::next_operations(Instant now, OperationBatch& operations) {
-    parts_->take(now, operations);
+    transmission_->take(now, operations);
 }
 
 std::optional<Instant> Sender::deadline() const {
-    return parts_->next();
+    return transmission_->next();
 }
 
 const Outcome& Sender::outcome() const {
-    return parts_->outcome;
+    return transmission_->outcome;
 }
 
 }  // namespace stage::core

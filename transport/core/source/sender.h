@@ -37,13 +37,14 @@ class Sender {
     [[nodiscard]] const Outcome& outcome() const;
 
   private:
-    struct Parts;
+    /// The source's part with packets of one size; made anew if the size changes.
+    struct Transmission;
 
     void work(Instant now);
     void fall_back_to_small_packets(Instant now);
 
     Prng& prng_;
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<Transmission> transmission_;
 };
 
 static_assert(ProtocolCore<Sender>);

@@ -63,11 +63,11 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(pacer, burst_time_max);
     SAYS(pacer, burst_time_min);
     SAYS(pacer, credit_age_max);
-    SAYS(pacer, stretch_max);
+    SAYS(pacer, burst_factor_max);
     SAYS(rate, train_packets);
     SAYS(rate, train_bytes);
     SAYS(rate, train_packets_min);
-    SAYS(rate, train_patience);
+    SAYS(rate, train_timeout);
     SAYS(rate, flight_remembered);
     SAYS(rate, start_bytes_per_s);
     SAYS(rate, least_bytes_per_s);
@@ -135,7 +135,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(feedback, repeat_window_max);
     SAYS(feedback, shared_window);
     SAYS(feedback, window_eighths);
-    SAYS(feedback, window_patience);
+    SAYS(feedback, window_timeout);
     SAYS(ending, tree_degree);
     SAYS(ending, done_retry);
     SAYS(ending, done_retry_max);
@@ -154,7 +154,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, offer_max);
     SAYS(ending, call_first);
     SAYS(ending, call_least);
-    SAYS(ending, path_patience);
+    SAYS(ending, path_timeout);
     SAYS(ending, unreached_after);
     SAYS(ending, unreached_after_forced);
     SAYS(ending, unreached_offers);
@@ -166,7 +166,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, answer_late);
     SAYS(ending, confirming_members_max);
     SAYS(ending, answer_late_member);
-    SAYS(ending, finish_patience);
+    SAYS(ending, finish_factor);
     SAYS(leave, pulse_interval);
     SAYS(leave, queue_window);
     SAYS(leave, queue_least);

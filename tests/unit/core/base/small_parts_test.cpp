@@ -88,38 +88,38 @@ TEST_CASE("the time-out follows what was seen, and backs off") {
 }
 
 TEST_CASE("what is missing counts after a while and three packets") {
-    HighestReceived frontier;
+    HighestReceived highest_received;
     constexpr Duration kAge = milliseconds{1};
-    CHECK_FALSE(frontier.advance(kStart, kAge));
-    frontier.on_chunk(kStart, {.block = 0, .chunk = 4});
-    CHECK_FALSE(frontier.advance(kStart, kAge));
-    CHECK(frontier.settled() == Position{});
+    CHECK_FALSE(highest_received.advance(kStart, kAge));
+    highest_received.on_chunk(kStart, {.block = 0, .chunk = 4});
+    CHECK_FALSE(highest_received.advance(kStart, kAge));
+    CHECK(highest_received.settled() == Position{});
 
     SECTION("time alone is not enough while packets come") {
-        CHECK_FALSE(frontier.advance(kStart + kAge, kAge));
-        frontier.on_chunk(kStart + kAge, {.block = 0, .chunk = 5});
-        frontier.on_chunk(kStart + kAge, {.block = 0, .chunk = 6});
-        CHECK_FALSE(frontier.advance(kStart + kAge, kAge));
-        frontier.on_chunk(kStart + kAge, {.block = 0, .chunk = 7});
-        CHECK(frontier.advance(kStart + kAge, kAge));
-        CHECK(frontier.settled() == Position{.block = 0, .chunk = 5});
+        CHECK_FALSE(highest_received.advance(kStart + kAge, kAge));
+        highest_received.on_chunk(kStart + kAge, {.block = 0, .chunk = 5});
+        highest_received.on_chunk(kStart + kAge, {.block = 0, .chunk = 6});
+        CHECK_FALSE(highest_received.advance(kStart + kAge, kAge));
+        highest_received.on_chunk(kStart + kAge, {.block = 0, .chunk = 7});
+        CHECK(highest_received.advance(kStart + kAge, kAge));
+        CHECK(highest_received.settled() == Position{.block = 0, .chunk = 5});
     }
     SECTION("a stream that stands still settles by time") {
-        CHECK(frontier.advance(kStart + 8 * kAge, kAge));
-        CHECK(frontier.settled() == Position{.block = 0, .chunk = 5});
-        CHECK_FALSE(frontier.deadline());
+        CHECK(highest_received.advance(kStart + 8 * kAge, kAge));
+        CHECK(highest_received.settled() == Position{.block = 0, .chunk = 5});
+        CHECK_FALSE(highest_received.deadline());
     }
     SECTION("the end settles everything, once") {
-        frontier.on_end(kStart, 3);
-        CHECK_FALSE(frontier.advance(kStart + kAge - Duration{1}, kAge));
-        CHECK(frontier.advance(kStart + kAge, kAge));
-        CHECK(frontier.settled() == Position{.block = 3, .chunk = 0});
-        frontier.on_end(kStart + 3 * kAge, 3);
-        CHECK_FALSE(frontier.deadline());
+        highest_received.on_end(kStart, 3);
+        CHECK_FALSE(highest_received.advance(kStart + kAge - Duration{1}, kAge));
+        CHECK(highest_received.advance(kStart + kAge, kAge));
+        CHECK(highest_received.settled() == Position{.block = 3, .chunk = 0});
+        highest_received.on_end(kStart + 3 * kAge, 3);
+        CHECK_FALSE(highest_received.deadline());
     }
     SECTION("an earlier chunk moves nothing") {
-        frontier.on_chunk(kStart, {.block = 0, .chunk = 2});
-        CHECK(frontier.highest() == Position{.block = 0, .chunk = 5});
+        highest_received.on_chunk(kStart, {.block = 0, .chunk = 2});
+        CHECK(highest_received.highest() == Position{.block = 0, .chunk = 5});
     }
 }
 

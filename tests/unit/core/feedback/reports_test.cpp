@@ -98,14 +98,14 @@ TEST_CASE("a receiver represents as long as the newest set names it") {
     Prng prng{1};
     Reporter reporter{config_of(7, 1000), {}, prng};
     ChunkMap map{4, 100, 4};
-    HighestReceived frontier;
+    HighestReceived highest_received;
     ControlQueue out{1000};
-    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.poll(kStart, highest_received, map, 0, out);
     Instant now = kStart;
     const auto reports = [&](Duration time) {
         int count = 0;
         for (const Instant end = now + time; now < end; now += milliseconds{1}) {
-            reporter.poll(now, frontier, map, 0, out);
+            reporter.poll(now, highest_received, map, 0, out);
             count += static_cast<int>(drained(out).size());
         }
         return count;
@@ -151,16 +151,16 @@ TEST_CASE("a representative reports what is newly missing, once") {
     for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
         open->have.add(chunk);
     }
-    HighestReceived frontier;
+    HighestReceived highest_received;
     for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
-        frontier.on_chunk(kStart, {.block = 0, .chunk = chunk});
+        highest_received.on_chunk(kStart, {.block = 0, .chunk = chunk});
     }
-    frontier.advance(kStart + seconds{1}, milliseconds{1});
+    highest_received.advance(kStart + seconds{1}, milliseconds{1});
     reporter.on_packet(kStart, arrival(1, kStart));
     ControlQueue out{10};
-    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.poll(kStart, highest_received, map, 0, out);
     reporter.on_packet(kStart, arrival(100, kStart + milliseconds{2}));
-    reporter.poll(kStart + milliseconds{25}, frontier, map, 0, out);
+    reporter.poll(kStart + milliseconds{25}, highest_received, map, 0, out);
     auto sends = drained(out);
     REQUIRE(sends.size() == 1);
     auto report = *wire::read_report(sends[0].body);
@@ -169,16 +169,16 @@ TEST_CASE("a representative reports what is newly missing, once") {
     CHECK(report.heard == 2);
     CHECK(report.missing == std::vector<wire::ChunkRun>{});  // nothing settled yet but chunk 0
 
-    frontier.on_end(kStart + seconds{1}, 4);
-    frontier.advance(kStart + seconds{2}, milliseconds{1});
-    reporter.poll(kStart + milliseconds{70}, frontier, map, 0, out);
+    highest_received.on_end(kStart + seconds{1}, 4);
+    highest_received.advance(kStart + seconds{2}, milliseconds{1});
+    reporter.poll(kStart + milliseconds{70}, highest_received, map, 0, out);
     sends = drained(out);
     REQUIRE(sends.size() == 1);
     report = *wire::read_report(sends[0].body);
     CHECK(report.missing ==
           std::vector<wire::ChunkRun>{{.block = block(0), .first = 2, .count = 2},
                                       {.block = block(0), .first = 5, .count = 4}});
-    reporter.poll(kStart + seconds{5}, frontier, map, 0, out);
+    reporter.poll(kStart + seconds{5}, highest_received, map, 0, out);
     CHECK(wire::read_report(drained(out).at(0).body)->missing.empty());
 }
 
@@ -186,15 +186,15 @@ TEST_CASE("a young stream is reported on often, a long one so that the source ca
     Prng prng{1};
     Reporter reporter{config_of(1, 4), {}, prng};
     ChunkMap map{4, 100, 4};
-    HighestReceived frontier;
+    HighestReceived highest_received;
     ControlQueue out{10'000};
-    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.poll(kStart, highest_received, map, 0, out);
     std::vector<std::uint64_t> reported;
     Instant now = kStart + milliseconds{1};
     for (std::uint64_t number = 1; number <= 10'000; ++number) {
         now += microseconds{100};
         reporter.on_packet(now, arrival(number, now));
-        reporter.poll(now, frontier, map, 0, out);
+        reporter.poll(now, highest_received, map, 0, out);
         if (!drained(out).empty()) {
             reported.push_back(number);
         }
@@ -209,16 +209,16 @@ TEST_CASE("a report that is due after some packets needs no further one to come"
     Prng prng{1};
     Reporter reporter{config_of(1, 4), {}, prng};
     ChunkMap map{4, 100, 4};
-    HighestReceived frontier;
+    HighestReceived highest_received;
     ControlQueue out{100};
-    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.poll(kStart, highest_received, map, 0, out);
     for (std::uint64_t number = 1; number <= 7; ++number) {
         reporter.on_packet(kStart, arrival(number, kStart));
     }
     CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
     reporter.on_packet(kStart, arrival(8, kStart));
     CHECK(*reporter.deadline(map) == kStart + microseconds{100});
-    reporter.poll(kStart + microseconds{100}, frontier, map, 0, out);
+    reporter.poll(kStart + microseconds{100}, highest_received, map, 0, out);
     CHECK(drained(out).size() == 1);
     CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
 }
@@ -232,17 +232,17 @@ TEST_CASE("signs of life of any group are so rare that the source hears them all
         Reporter reporter{config, {}, prng};
         reporter.be_rare();
         ChunkMap map{4, 100, 4};
-        HighestReceived frontier;
+        HighestReceived highest_received;
         ControlQueue out{1000};
         int reports = 0;
         for (Instant now = kStart; now < kStart + seconds{60}; now += milliseconds{5}) {
-            reporter.poll(now, frontier, map, 0, out);
+            reporter.poll(now, highest_received, map, 0, out);
             reports += static_cast<int>(drained(out).size());
         }
         CHECK(static_cast<unsigned>(reports) * members <= 60U * 10'000U);
         CHECK(reports >= 8);
         // And the source waits for several of them before it calls a member silent.
-        CHECK(member_patience(config, {}) >= 4 * heartbeat_every(config, {}));
+        CHECK(member_timeout(config, {}) >= 4 * heartbeat_every(config, {}));
     }
 }
 
@@ -264,16 +264,16 @@ TEST_CASE("of a slow stream 32 members report no more than it has packets") {
     Reporter reporter{config_of(1, 65), {}, prng};
     reporter.on_named(kStart, {.version = 1, .ranks = {rank(1)}});
     ChunkMap map{4, 100, 4};
-    HighestReceived frontier;
+    HighestReceived highest_received;
     ControlQueue out{10'000};
-    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.poll(kStart, highest_received, map, 0, out);
     constexpr int kPackets = 3000;
     int reports = 0;
     Instant now = kStart;
     for (std::uint64_t number = 1; number <= kPackets; ++number) {
         now += milliseconds{1};
         reporter.on_packet(now, arrival(number, now));
-        reporter.poll(now, frontier, map, 0, out);
+        reporter.poll(now, highest_received, map, 0, out);
         reports += static_cast<int>(drained(out).size());
     }
     CHECK(reports * 32 < kPackets * 3 / 4);
@@ -285,14 +285,14 @@ TEST_CASE("a receiver that is no representative reports just often enough not to
     Prng prng{1};
     Reporter reporter{config, {}, prng};
     ChunkMap map{4, 100, 4};
-    HighestReceived frontier;
+    HighestReceived highest_received;
     ControlQueue out{100};
-    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.poll(kStart, highest_received, map, 0, out);
     Instant now = kStart;
     int count = 0;
     while (now < kStart + config.stall_timeout) {
         now = *reporter.deadline(map);
-        reporter.poll(now, frontier, map, 0, out);
+        reporter.poll(now, highest_received, map, 0, out);
         count += static_cast<int>(drained(out).size());
     }
     CHECK(count >= 8);

@@ -264,7 +264,7 @@ TEST_CASE(
     CoreConfig config = config_of(0, 4);
     config.chunk_bytes_fallback = 500;
     Readiness readiness{config, {.blocks = 3, .object_bytes = 300}, {}};
-    const Duration patience = EndingLimits{}.path_patience;
+    const Duration timeout = EndingLimits{}.path_timeout;
     readiness.start(kStart, Duration{});
     const auto call = [&](Duration after, unsigned from) {
         readiness.on_ready(
@@ -272,17 +272,17 @@ TEST_CASE(
         return readiness.should_be_careful();
     };
     CHECK_FALSE(call(Duration{}, 1));
-    CHECK_FALSE(call(patience / 2, 2));
-    CHECK_FALSE(call(patience - Duration{1}, 1));
-    CHECK_FALSE(call(patience, 3));  // It has just started.
+    CHECK_FALSE(call(timeout / 2, 2));
+    CHECK_FALSE(call(timeout - Duration{1}, 1));
+    CHECK_FALSE(call(timeout, 3));  // It has just started.
     SECTION("it calls on") {
-        CHECK(call(patience, 1));
+        CHECK(call(timeout, 1));
     }
     SECTION("it answers, another calls on") {
         readiness.on_ready(
             kStart + seconds{1}, kStart + seconds{1}, rank(1), {.source_time_us = 1}, false);
-        CHECK_FALSE(call(patience, 1));
-        CHECK(call(patience * 2, 2));
+        CHECK_FALSE(call(timeout, 1));
+        CHECK(call(timeout * 2, 2));
     }
     SECTION("where there are no smaller ones, nothing follows") {
         config.chunk_bytes_fallback = 0;

@@ -30,7 +30,7 @@ TEST_CASE("once all listen, a silent source has the shorter of both times") {
     CHECK(watch.deadline(Phase::wiring) == kStart + seconds{3} + config.stall_timeout);
 }
 
-TEST_CASE("each phase has its patience, and after the end there is none") {
+TEST_CASE("each phase has its time-out, and after the end there is none") {
     const CoreConfig config = config_of(1, 4);
     SourceWatch watch{config};
     watch.on_heard(kStart);

@@ -70,7 +70,7 @@ constexpr Position kAll{.block = 4, .chunk = 0};
 
 }  // namespace
 
-TEST_CASE("only what is missing before the settled frontier is asked for, once") {
+TEST_CASE("only what is missing before the settled highest_received is asked for, once") {
     Asker asker{4};
     asker.open->have.add(1);
     const auto requests = asker.look(kStart, {.block = 1, .chunk = 4});

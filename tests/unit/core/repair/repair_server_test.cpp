@@ -43,8 +43,8 @@ struct World {
         for (std::uint32_t chunk = 0; chunk < 100; ++chunk) {
             holdings.memory[block(0)].insert(chunk);
         }
-        REQUIRE(residence.admit(block(0), operations));
-        residence.settle(block(0));
+        REQUIRE(pool.admit(block(0), operations));
+        pool.settle(block(0));
     }
 
     void request(unsigned from, std::vector<wire::ChunkRun> runs, Instant now = kStart) {
@@ -59,8 +59,8 @@ struct World {
 
     Limits limits;
     FakeHoldings holdings;
-    BufferPool residence{4};
-    RepairServer server{limits, 1000, holdings, residence};
+    BufferPool pool{4};
+    RepairServer server{limits, 1000, holdings, pool};
     ControlQueue out{1000};
     OperationQueue operations;
     std::uint64_t ticket = 1;
@@ -124,7 +124,7 @@ TEST_CASE("a descriptor is answered by DESCRIBE") {
 TEST_CASE("what is on disk is loaded first, a few at a time") {
     World world;
     world.limits.repair.loads_max = 2;
-    RepairServer server{world.limits, 1000, world.holdings, world.residence};
+    RepairServer server{world.limits, 1000, world.holdings, world.pool};
     for (unsigned each = 1; each < 4; ++each) {
         world.holdings.disk.insert(block(each));
         server.on_request(kStart, rank(2), {.id = each, .runs = {run(each, 0, 1)}}, world.out);
@@ -138,7 +138,7 @@ TEST_CASE("what is on disk is loaded first, a few at a time") {
 
     SECTION("a good one is answered") {
         world.holdings.memory[block(1)] = {0};
-        world.residence.settle(block(1));
+        world.pool.settle(block(1));
         server.on_loaded(block(1), true, world.out);
         CHECK(world.out.is_empty());
         SendBatch batch;
@@ -149,7 +149,7 @@ TEST_CASE("what is on disk is loaded first, a few at a time") {
         CHECK(taken(world.operations).size() == 1);
     }
     SECTION("a bad one is lacking") {
-        world.residence.release(block(1), world.operations);
+        world.pool.release(block(1), world.operations);
         server.on_loaded(block(1), false, world.out);
         const auto answers = drained(world.out);
         REQUIRE(answers.size() == 1);
@@ -161,11 +161,11 @@ TEST_CASE("an answer that waits keeps its block in memory") {
     World world;
     world.request(3, {run(0, 0, 1)});
     for (unsigned each = 1; each < 4; ++each) {
-        REQUIRE(world.residence.admit(block(each), world.operations));
+        REQUIRE(world.pool.admit(block(each), world.operations));
     }
-    CHECK_FALSE(world.residence.has_room());
+    CHECK_FALSE(world.pool.has_room());
     CHECK(world.sent().size() == 1);
-    CHECK(world.residence.has_room());
+    CHECK(world.pool.has_room());
 }
 
 TEST_CASE("the number of jobs is limited; later requesters are sent elsewhere") {

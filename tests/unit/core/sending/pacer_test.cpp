@@ -11,7 +11,7 @@ using namespace stage;
 using namespace stage::core;
 using namespace stage::core::test;
 
-TEST_CASE("a pacer begins with a burst and then owes what time owes") {
+TEST_CASE("a pacer begins with a burst, and then tokens accumulate with time") {
     Pacer pacer{{}, 100'000'000, 1500};
     CHECK(pacer.burst_bytes() == 25'000);  // 250 us
     CHECK(pacer.credit(kStart) == 25'000);
@@ -64,7 +64,7 @@ TEST_CASE("a debt is repaid in full before anything leaves") {
     CHECK(pacer.credit(kStart + milliseconds{10}) == 0);
 }
 
-TEST_CASE("however often it is asked, a pacer owes the same") {
+TEST_CASE("however often it is asked, a pacer has the same tokens") {
     const auto seed = GENERATE(range(1U, 20U));
     CAPTURE(seed);
     Prng prng{seed};

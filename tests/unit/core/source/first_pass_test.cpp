@@ -16,11 +16,7 @@ namespace {
 struct Pass {
     explicit Pass(std::uint32_t blocks)
         : descriptors{blocks, blocks},
-          pass{config_of(0, 2),
-               {.blocks = blocks, .object_bytes = 1},
-               {},
-               descriptors,
-               residence} {}
+          pass{config_of(0, 2), {.blocks = blocks, .object_bytes = 1}, {}, descriptors, pool} {}
 
     void load() {
         pass.order_loads(operations, ticket);
@@ -39,7 +35,7 @@ struct Pass {
         return batch.sends;
     }
 
-    BufferPool residence{8};
+    BufferPool pool{8};
     DescriptorTable descriptors;
     FirstPass pass;
     OperationQueue operations;

@@ -1,7 +1,6 @@
 // Tests that closing a user's descriptors does not block, whatever they are.
 #include "stager/daemon/base/closing_process.h"
 
-#include "stager/daemon/base/children.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "tests/unit/worker/lingering_stream.h"

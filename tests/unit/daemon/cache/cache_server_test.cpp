@@ -19,9 +19,9 @@ const LeasedFile kKnown{.uid = 2001, .stamp = {std::byte{1}}};
 const LeasedFile kUnknown{.uid = 2001, .stamp = {std::byte{2}}};
 
 /// A cache with one entry, a cache server, and peers that never close their links.
-class LenderWorld {
+class ServerWorld {
   public:
-    LenderWorld() {
+    ServerWorld() {
         policy_.node_name = "n1";
         world.config.cache_dir = world.scratch.path("cache");
         world.config.stage_root = world.scratch.path("stage");
@@ -57,15 +57,15 @@ class LenderWorld {
                                                       [] {}));
     }
     /// What is served has been used now.
-    [[nodiscard]] bool was_lent() const {
+    [[nodiscard]] bool was_served() const {
         struct stat status {};
         REQUIRE(::fstat(entry_.get(), &status) == 0);
         return status.st_mtim.tv_sec != 1;
     }
 
-    ~LenderWorld() { world.loop().forget(listener_->fd()); }
-    LenderWorld(const LenderWorld&) = delete;
-    LenderWorld& operator=(const LenderWorld&) = delete;
+    ~ServerWorld() { world.loop().forget(listener_->fd()); }
+    ServerWorld(const ServerWorld&) = delete;
+    ServerWorld& operator=(const ServerWorld&) = delete;
 
     ServicesWorld world;
     std::optional<CacheServer> server;
@@ -103,19 +103,19 @@ TEST_CASE(
         WARN("skipped: needs root");
         return;
     }
-    LenderWorld lending;
+    ServerWorld serving;
     for (std::size_t i = 0; i < 2 * kTransfersMax; ++i) {
-        lending.fetch(kUnknown);
+        serving.fetch(kUnknown);
     }
-    CHECK_FALSE(lending.was_lent());
-    lending.fetch(kKnown);
-    CHECK(lending.was_lent());
-    LenderWorld full;
+    CHECK_FALSE(serving.was_served());
+    serving.fetch(kKnown);
+    CHECK(serving.was_served());
+    ServerWorld full;
     for (std::size_t i = 0; i < kFetchersMax; ++i) {
         full.fetch(kUnknown);
     }
     full.fetch(kKnown);
-    CHECK_FALSE(full.was_lent());
+    CHECK_FALSE(full.was_served());
 }
 
 TEST_CASE("a node that asks while too many transfers run is informed that the file is here") {
@@ -123,17 +123,17 @@ TEST_CASE("a node that asks while too many transfers run is informed that the fi
         WARN("skipped: needs root");
         return;
     }
-    LenderWorld lending;
+    ServerWorld serving;
     for (std::size_t i = 0; i <= kTransfersMax; ++i) {
-        lending.fetch(kKnown);
+        serving.fetch(kKnown);
     }
-    lending.fetch(kUnknown);
-    lending.world.run_until([&] { return lending.found.size() == kTransfersMax + 2; });
+    serving.fetch(kUnknown);
+    serving.world.run_until([&] { return serving.found.size() == kTransfersMax + 2; });
     std::size_t served = 0;
     std::size_t busy = 0;
-    for (const FoundMessage& found : lending.found) {
+    for (const FoundMessage& found : serving.found) {
         served += found.bytes == 4 ? 1U : 0U;
-        busy += found.bytes == 0 && found.content == lending.content ? 1U : 0U;
+        busy += found.bytes == 0 && found.content == serving.content ? 1U : 0U;
     }
     CHECK(served == kTransfersMax);
     CHECK(busy == 1);

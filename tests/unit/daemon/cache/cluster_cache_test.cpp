@@ -19,7 +19,7 @@ const SlurmNode kOther{.name = "n3", .address = "127.0.0.1"};
 /// A file whose lease server is the other node.
 LeasedFile file_of_other() {
     LeasedFile file{.uid = 2001, .stamp = {}};
-    while (keeper_of({kSelf.name, kOther.name}, file) != 1) {
+    while (lease_server_of({kSelf.name, kOther.name}, file) != 1) {
         file.stamp[0] = static_cast<std::byte>(std::to_integer<unsigned>(file.stamp[0]) + 1);
     }
     return file;

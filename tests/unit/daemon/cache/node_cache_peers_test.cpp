@@ -188,7 +188,7 @@ TEST_CASE(
     CHECK(peers.take() == Said{"ask 1"});
     const auto two = cache.enter();
     node.ask(two, 1);
-    // Its patience has ended, it reads; what it hands over is changed before it is copied.
+    // Its wait has ended, and it reads; what it hands over is changed before it is copied.
     world.keep(one, kAlice, stamp(1), "text", "texx");
     cache.leave(one);
     world.run_until([&] { return !answers.empty(); });

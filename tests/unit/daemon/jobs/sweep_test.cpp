@@ -22,7 +22,7 @@ constexpr std::uint32_t kFirst = 10;  ///< Is alive; the next ones are as SlurmJ
 constexpr std::uint32_t kLast = 99;   ///< Asked about last, and absent.
 constexpr std::uint32_t kStepped = 98;  ///< Has a step here; slurmctld would call it absent.
 
-SlurmJob told_of(std::uint32_t job) {
+SlurmJob job_of(std::uint32_t job) {
     const auto state =
         job >= kStepped ? SlurmJobState::absent : static_cast<SlurmJobState>(job - kFirst);
     return {.state = state, .restart_count = 0, .word = "STATE"};
@@ -39,7 +39,7 @@ int answer_for_slurm(int fd) {
     }
     std::vector<SlurmJob> jobs;
     for (const std::uint32_t job : std::get<JobsQuestion>(*question).job_ids) {
-        jobs.push_back(told_of(job));
+        jobs.push_back(job_of(job));
     }
     ByteWriter out;
     out.blob(encode_slurm_answer(SlurmAnswer{jobs}));

@@ -32,7 +32,11 @@ TEST_CASE("a job's state that slurmctld has just given counts as a look at it") 
     ServicesWorld world;
     std::string why;
     const StageKey step{.job_id = 42, .step_id = 3, .restart = 0};
-    JobWatch watch{*world.services, step, [&](const std::string& said) { why = said; }};
+    JobWatch watch{world.loop(),
+                   world.services->children,
+                   world.config,
+                   step,
+                   [&](const std::string& said) { why = said; }};
     // A step from outside of the job does not know the job's life: that is no reason to stop.
     watch.start(SlurmJob{.state = SlurmJobState::alive, .restart_count = 2, .word = "RUNNING"});
     CHECK(why.empty());

@@ -21,8 +21,12 @@ class WaitWorld {
     }
 
     ServicesWorld world;
-    PlaceTicket place{*world.services};
-    JobWatch watch{*world.services, {.job_id = 7}, [](const std::string&) {}};
+    PlaceTicket place{world.loop(), world.config, world.services->places};
+    JobWatch watch{world.loop(),
+                   world.services->children,
+                   world.config,
+                   {.job_id = 7},
+                   [](const std::string&) {}};
     StageLimits limits{
         .time = std::chrono::seconds{60},
         .ends = {.work = std::chrono::seconds{50}, .verdict = std::chrono::seconds{55}},
@@ -59,7 +63,7 @@ TEST_CASE("a stage that can't begin here says why at once") {
     }
     SECTION("no place became free in its time") {
         one.world.config.max_stages_per_node = 1;
-        PlaceTicket other{*one.world.services};
+        PlaceTicket other{one.world.loop(), one.world.config, one.world.services->places};
         bool has_place = false;
         REQUIRE(other.wait(2002, [&] { has_place = true; }));
         one.world.run_until([&] { return has_place; });

@@ -98,7 +98,8 @@ TEST_CASE(
         return;
     }
     ServicesWorld world{{[](int) { return 0; }, say_nothing}};
-    world.services->addresses = {{"n1", "10.0.0.1"}, {"n2", "10.0.0.2"}};
+    world.services->addresses.learn("n1", "10.0.0.1");
+    world.services->addresses.learn("n2", "10.0.0.2");
     CHECK(plan_of(world, kWholeJob, "n[1-2]"));
     CHECK(plan_of(world, 0, "n1"));
     const auto step = plan_of(world, 0, "n[1-2]");
@@ -128,18 +129,18 @@ TEST_CASE("a node's address is asked for if it is not remembered, or was of no u
         return;
     }
     ServicesWorld world{{[](int) { return 0; }, answer_for_slurm}};
-    Services& services = *world.services;
-    services.addresses = {{"n1", "10.0.0.1"}, {"n2", "10.0.0.2"}};
-    services.addressed = {{"n1", world.loop().now()}, {"n2", world.loop().now()}};
+    NodeAddresses& known = world.services->addresses;
+    known.learn("n1", "10.0.0.1", world.loop().now());
+    known.learn("n2", "10.0.0.2", world.loop().now());
     const auto addresses = [&] {
         const auto plan = plan_of(world, kWholeJob, "n[1-2]");
         REQUIRE(plan);
         return plan->nodes[0].address + " " + plan->nodes[1].address;
     };
     CHECK(addresses() == "10.0.0.1 10.0.0.2");
-    services.addressed.erase("n2");
+    known.doubt("n2");
     CHECK(addresses() == "10.0.0.1 10.0.0.9");
-    services.addressed["n1"] = world.loop().now() - 2 * kAddressAge;
+    known.learn("n1", "10.0.0.1", world.loop().now() - 2 * kAddressAge);
     CHECK(addresses() == "10.0.0.9 10.0.0.9");
 }
 

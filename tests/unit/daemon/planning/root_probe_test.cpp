@@ -15,17 +15,17 @@ TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
     world.config.port = first.port();
     for (const bool is_gone : {false, true}) {
         CAPTURE(is_gone);
-        auto inquiry = std::make_unique<RootProbe>(*world.services);
+        auto probe = std::make_unique<RootProbe>(*world.services);
         int answers = 0;
-        inquiry->ask(AskMessage{{.job_id = 7, .step_id = 0}},
-                     SlurmNode{.name = "n3", .address = "127.0.0.1"},
-                     [&](RootProbe::Said said, const std::string&) {
-                         CHECK(said == RootProbe::Said::announced);
-                         ++answers;
-                         if (is_gone) {
-                             inquiry.reset();
-                         }
-                     });
+        probe->ask(AskMessage{{.job_id = 7, .step_id = 0}},
+                   SlurmNode{.name = "n3", .address = "127.0.0.1"},
+                   [&](RootProbe::Said said, const std::string&) {
+                       CHECK(said == RootProbe::Said::announced);
+                       ++answers;
+                       if (is_gone) {
+                           probe.reset();
+                       }
+                   });
         world.run_until([&] { return answers > 0; });
         bool has_ended = false;
         world.loop().after(std::chrono::milliseconds{20}, [&] { has_ended = true; });
@@ -41,15 +41,15 @@ TEST_CASE("a node whose address is known is asked without Slurm") {
     world.config.port = first.port();
     for (const bool is_known : {true, false}) {
         CAPTURE(is_known);
-        world.services->addresses.clear();
+        world.services->addresses = {};
         if (is_known) {
-            world.services->addresses["n3"] = "127.0.0.1";
+            world.services->addresses.learn("n3", "127.0.0.1");
         }
-        RootProbe inquiry{*world.services};
+        RootProbe probe{*world.services};
         std::optional<RootProbe::Said> answer;
-        inquiry.ask(AskMessage{{.job_id = 7, .step_id = 0}},
-                    std::string{"n3"},
-                    [&](RootProbe::Said said, const std::string&) { answer = said; });
+        probe.ask(AskMessage{{.job_id = 7, .step_id = 0}},
+                  std::string{"n3"},
+                  [&](RootProbe::Said said, const std::string&) { answer = said; });
         world.run_until([&] { return answer.has_value(); });
         CHECK(*answer == (is_known ? RootProbe::Said::unannounced : RootProbe::Said::nothing));
     }

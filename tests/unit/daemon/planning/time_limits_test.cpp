@@ -38,7 +38,7 @@ TEST_CASE(
           "StageTimeout=S, less 4 s for the nodes to agree");
 }
 
-TEST_CASE("no wish lets the verdict come after the site's time") {
+TEST_CASE("no requested time lets the verdict come after the site's time") {
     for (int wanted = 0; wanted <= 40; ++wanted) {
         const TimeLimits limits = time_limits(seconds{wanted}, seconds{30});
         CAPTURE(wanted);
@@ -52,7 +52,7 @@ TEST_CASE("a stage has the least of what job, site and srun allow, and the words
     config.stage_timeout = seconds{900};
     StageKey key{.job_id = 42, .step_id = kWholeJob, .restart = 0};
     StageOptions options;
-    SECTION("a job without a wish has the site's") {
+    SECTION("a job without a requested time has the site's") {
         options.has_container = true;
         const StageLimits limits = stage_limits(config, key, options);
         CHECK(limits.time == seconds{900});
@@ -60,7 +60,7 @@ TEST_CASE("a stage has the least of what job, site and srun allow, and the words
         CHECK(limits.blame == Blame::node);
         CHECK(limits.words == "StageTimeout=900 s, less 4 s for the nodes to agree");
     }
-    SECTION("a shorter wish is the user's own") {
+    SECTION("a shorter requested time is the user's own") {
         options.timeout_s = 5;
         const StageLimits limits = stage_limits(config, key, options);
         CHECK(limits.time == seconds{5});
@@ -68,7 +68,7 @@ TEST_CASE("a stage has the least of what job, site and srun allow, and the words
         CHECK(limits.blame == Blame::user);
         CHECK(limits.words == "--stage-timeout=5 s");
     }
-    SECTION("a longer wish is not") {
+    SECTION("a longer requested time is not") {
         options.timeout_s = 1000;
         CHECK(stage_limits(config, key, options).time == seconds{900});
         CHECK(stage_limits(config, key, options).blame == Blame::node);

@@ -49,7 +49,8 @@ TEST_CASE("a failed job that waits for a prolog is cancelled, once") {
     }
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
     int done = 0;
-    UnbegunJob job{*world.services, kKey, [&] { ++done; }};
+    UnbegunJob job{
+        world.loop(), world.services->children, world.services->log, kKey, [&] { ++done; }};
     CHECK_FALSE(job.is_awaited());
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     CHECK(job.is_awaited());
@@ -65,7 +66,8 @@ TEST_CASE("a job is awaited on while slurmctld does not answer, until it has end
     }
     ServicesWorld world;  // Without a child that asks Slurm.
     int done = 0;
-    UnbegunJob job{*world.services, kKey, [&] { ++done; }};
+    UnbegunJob job{
+        world.loop(), world.services->children, world.services->log, kKey, [&] { ++done; }};
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     pass_some_time(world);
     CHECK(done == 0);
@@ -80,7 +82,8 @@ TEST_CASE("a job that ends in time is not asked for") {
     }
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
     int done = 0;
-    UnbegunJob job{*world.services, kKey, [&] { ++done; }};
+    UnbegunJob job{
+        world.loop(), world.services->children, world.services->log, kKey, [&] { ++done; }};
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     job.stop();
     pass_some_time(world);

@@ -66,7 +66,7 @@ class RegistryWorld {
         parent_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
         parent_->set_on_change([this] { listen(); });
     }
-    /// That of the requeued job, with what the plugin there was told.
+    /// As set_up(), for the requeued job, with what the plugin there announced.
     void set_up_requeued(StageRequest request) {
         world.config.announce_timeout = std::chrono::milliseconds{100};
         key_ = kRequeued;
@@ -75,7 +75,7 @@ class RegistryWorld {
         plan_.request = std::move(request);
         set_up();
     }
-    /// That of another job, whose first node is another one; its link stays.
+    /// As set_up(), for another job, whose first node is another one; its link stays.
     void set_up_as(const std::string& first_node, std::uint32_t job_id) {
         if (parent_) {
             others_.push_back(std::move(parent_));
@@ -120,8 +120,8 @@ class RegistryWorld {
     /// The answer to this node's own plugin, if it comes at once.
     std::optional<Verdict> ask(const Request& request) {
         auto answer = std::make_shared<std::optional<Verdict>>();
-        registry.on_request(request, [answer](const Answer& told) {
-            if (const auto* verdict = std::get_if<Verdict>(&told)) {
+        registry.on_request(request, [answer](const Answer& given) {
+            if (const auto* verdict = std::get_if<Verdict>(&given)) {
                 *answer = *verdict;
             }
         });
@@ -154,15 +154,15 @@ class RegistryWorld {
   private:
     void on_connect() {
         for (auto& link : listener_->accept(world.loop().now())) {
-            guest_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
-            guest_->set_on_change([this] {
-                const auto frame = guest_ ? guest_->link().receive() : std::nullopt;
+            accepted_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
+            accepted_->set_on_change([this] {
+                const auto frame = accepted_ ? accepted_->link().receive() : std::nullopt;
                 const auto message =
                     frame ? decode_tree_message(*frame) : Result<TreeMessage>{PulseMessage{}};
                 if (const auto* setup = std::get_if<SetupMessage>(&*message)) {
-                    registry.on_setup(*setup, std::move(guest_));
+                    registry.on_setup(*setup, std::move(accepted_));
                 } else if (const auto* question = std::get_if<AskMessage>(&*message)) {
-                    ask_server_.on_ask(*question, std::move(guest_));
+                    ask_server_.on_ask(*question, std::move(accepted_));
                 }
             });
         }
@@ -188,7 +188,7 @@ class RegistryWorld {
     StagePlan plan_;
     Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
     std::optional<Listener> listener_;
-    std::unique_ptr<DrivenLink> guest_;
+    std::unique_ptr<DrivenLink> accepted_;
     std::unique_ptr<DrivenLink> parent_;
     std::vector<std::unique_ptr<DrivenLink>> others_;
     std::vector<TreeMessage> heard_;

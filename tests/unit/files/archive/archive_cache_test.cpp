@@ -14,8 +14,8 @@ using test::Filled;
 using test::Offer;
 using test::said;
 using test::Scratch;
+using test::Spec;
 using test::Tar;
-using test::Wish;
 using Names = std::vector<std::string>;
 
 std::string archive(const std::string& large = test::noise(2 * kBlockBytes)) {
@@ -23,7 +23,7 @@ std::string archive(const std::string& large = test::noise(2 * kBlockBytes)) {
 }
 
 /// `bytes` as an archive to be unpacked as "t" below `to`.
-std::vector<Wish> unpacked(const Scratch& from, const Scratch& to, const std::string& bytes) {
+std::vector<Spec> unpacked(const Scratch& from, const Scratch& to, const std::string& bytes) {
     return {{.source = from.write("x.tar", bytes),
              .root = to.path(),
              .below = "t",
@@ -36,11 +36,11 @@ TEST_CASE("a received archive is offered to the cache and can be read") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
-    const std::vector<Wish> wishes = unpacked(from, to, bytes);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    const std::vector<Spec> specs = unpacked(from, to, bytes);
+    const Offer offer{specs, content_of_bytes_in(bytes)};
     std::vector<CacheCandidate> kept;
     {
-        Filled filled{wishes, offer, ""};
+        Filled filled{specs, offer, ""};
         CHECK(filled.asked == 1);
         CHECK(filled.sink.bytes_held() == 0);
         REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
@@ -61,14 +61,14 @@ TEST_CASE("where space is scarce an archive is not offered to the cache") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive(test::noise(kBlockBytes));
-    const std::vector<Wish> wishes = unpacked(from, to, bytes);
+    const std::vector<Spec> specs = unpacked(from, to, bytes);
     const auto kept_on = [&](std::uint64_t disk) {
         return test::in_child([&]() -> std::string {
             if (!test::mount_small(to.path(), disk)) {
                 return "no mount";
             }
-            FileSink sink{test::sink_config(wishes)};
-            const Offer offer{wishes, Content{}};
+            FileSink sink{test::sink_config(specs)};
+            const Offer offer{specs, Content{}};
             const std::string how = said(test::deliver(offer.blocks, sink, 3));
             return how + ' ' + std::to_string(sink.cache_candidates(9).size());
         });
@@ -81,14 +81,14 @@ TEST_CASE("an archive from the cache is unpacked, and served to others") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
-    const std::vector<Wish> wishes = unpacked(from, to, bytes);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", bytes)};
+    const std::vector<Spec> specs = unpacked(from, to, bytes);
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", bytes)};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.spoilt == 0);
     CHECK(filled.sink.holds_all());
     CHECK(filled.sink.bytes_filled() == bytes.size());
-    CHECK(test::read_to_send(wishes, offer, filled.sink) == 0);
+    CHECK(test::read_to_send(specs, offer, filled.sink) == 0);
     REQUIRE(said(filled.sink.finish()) == "ok");
     CHECK((content_of(to.path("t/d/large")) == test::noise(2 * kBlockBytes)));
     CHECK(to.names() == Names{"t/a", "t/d/large", "t/l"});
@@ -110,9 +110,9 @@ TEST_CASE("a cache entry that is not the archive is not unpacked") {
                                            Tar{}.file("evil", test::noise(9)).bytes(),
                                            bytes.substr(0, bytes.size() - 512),
                                            bytes + std::string(512, '\0')}));
-    const std::vector<Wish> wishes = unpacked(from, to, bytes);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", wrong)};
+    const std::vector<Spec> specs = unpacked(from, to, bytes);
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", wrong)};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.spoilt == 1);
     CHECK(filled.sink.bytes_held() == 0);
@@ -132,10 +132,10 @@ TEST_CASE("a hostile archive is refused from the cache, too, and leaves nothing"
                              Tar{large}.symlink("way", way).file("way/evil", "x").bytes(),
                              Tar{large}.other("null", '3').bytes(),
                              Tar{large}.unfinished()}));
-    const std::vector<Wish> wishes = unpacked(from, to, bytes);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    const std::vector<Spec> specs = unpacked(from, to, bytes);
+    const Offer offer{specs, content_of_bytes_in(bytes)};
     {
-        Filled filled{wishes, offer, from.write("cached", bytes)};
+        Filled filled{specs, offer, from.write("cached", bytes)};
         REQUIRE(said(filled.status) == "ok");
         CHECK(filled.spoilt == 0);
         CHECK(filled.sink.holds_all());
@@ -150,10 +150,10 @@ TEST_CASE("ending the work while the cache is read ends the unpacking, too") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
-    const std::vector<Wish> wishes = unpacked(from, to, bytes);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    const std::vector<Spec> specs = unpacked(from, to, bytes);
+    const Offer offer{specs, content_of_bytes_in(bytes)};
     {
-        Filled filled{wishes, offer, from.write("cached", bytes), 1};
+        Filled filled{specs, offer, from.write("cached", bytes), 1};
         CHECK(said(filled.status) == "enough");
         CHECK_FALSE(filled.sink.holds_all());
     }
@@ -165,10 +165,10 @@ TEST_CASE("an existing directory that is kept is not unpacked over") {
     const Scratch to;
     to.write("t/mine", "mine");
     const std::string bytes = archive();
-    std::vector<Wish> wishes = unpacked(from, to, bytes);
-    wishes[0].existing = Existing::keep;
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", bytes)};
+    std::vector<Spec> specs = unpacked(from, to, bytes);
+    specs[0].existing = Existing::keep;
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", bytes)};
     REQUIRE(said(filled.status) == "ok");
     REQUIRE(said(filled.sink.finish()) == "ok");
     CHECK(to.names() == Names{"t/mine"});

@@ -17,10 +17,10 @@ using Catch::Matchers::Contains;
 using test::content_of;
 using test::said;
 using test::Scratch;
+using test::Spec;
 using test::status_of;
 using test::Tar;
 using test::unpacking;
-using test::Wish;
 using Names = std::vector<std::string>;
 
 /// As `zstd` would make it smaller.
@@ -56,9 +56,9 @@ TEST_CASE("an archive arrives as its members, whatever the order of its blocks")
     tar.symlink("d/up", "../..").hard_link("again", "d/large").file("./again2", "");
     tar.directory("d/empty").file("late", "one").file("late", "two");
     const std::string path = from.write("x.tar", tar.bytes());
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = path, .root = to.path(), .below = "a/t", .is_unpacked = true}};
-    REQUIRE(said(test::stage_all(wishes, seed)) == "ok");
+    REQUIRE(said(test::stage_all(specs, seed)) == "ok");
     CHECK(content_of(to.path("a/t/d/small")) == "content");
     CHECK((content_of(to.path("a/t/d/large")) == large));
     CHECK(content_of(to.path("a/t/implied/deep/file")) == "x");
@@ -255,18 +255,18 @@ TEST_CASE("an existing target is kept, refused or replaced, but never the archiv
 TEST_CASE("a tree that holds the archive is not replaced by what is in it") {
     const Scratch from;
     const std::string path = from.write("t/x.tar", Tar{}.file("a", "new").bytes());
-    const std::vector<Wish> wishes{{.source = path,
-                                    .root = from.path(),
-                                    .below = "t",
-                                    .existing = Existing::overwrite,
-                                    .is_unpacked = true}};
-    const auto source = FileSource::open(test::source_orders(wishes), 0);
+    const std::vector<Spec> specs{{.source = path,
+                                   .root = from.path(),
+                                   .below = "t",
+                                   .existing = Existing::overwrite,
+                                   .is_unpacked = true}};
+    const auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
-    SinkConfig config = test::sink_config(wishes);
+    SinkConfig config = test::sink_config(specs);
     config.identity_of = [&](std::size_t i) { return (*source)->identity(i); };
     config.above = [&](std::size_t i) { return (*source)->above(i); };
     FileSink sink{std::move(config)};
-    CHECK_THAT(said(test::deliver(test::object_of(wishes), sink, 1)),
+    CHECK_THAT(said(test::deliver(test::object_of(specs), sink, 1)),
                Contains("/t: the source lies in it"));
     CHECK(from.names() == Names{"t/x.tar"});
 }
@@ -280,11 +280,11 @@ TEST_CASE("a mount point is reported before anything is made") {
     const Scratch to;
     const std::string path = from.write("x.tar", Tar{}.file("a", "x").bytes());
     const std::string sentence = test::in_child([&]() -> std::string {
-        const std::vector<Wish> wishes{
+        const std::vector<Spec> specs{
             {.source = path, .root = to.path(), .below = "small", .is_unpacked = true}};
-        FileSink sink{test::sink_config(wishes)};
+        FileSink sink{test::sink_config(specs)};
         return test::mount_small(to.path("small"), 100 * 4096)
-                   ? said(sink.look(test::object_of(wishes)[0]))
+                   ? said(sink.look(test::object_of(specs)[0]))
                    : "not here";
     });
     CHECK_THAT(sentence, Contains("/small: ") && Contains("it is a mount point"));
@@ -294,9 +294,9 @@ TEST_CASE("a directory can't be unpacked, and space is checked") {
     const Scratch from;
     const Scratch to;
     from.write("t/a", "x");
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.path("t"), .root = to.path(), .below = "t", .is_unpacked = true}};
-    CHECK_THAT(said(test::stage_all(wishes)), Contains("/t: is a directory"));
+    CHECK_THAT(said(test::stage_all(specs)), Contains("/t: is a directory"));
     if (!test::is_root()) {
         return;
     }

@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-
 using namespace stage;
 using test::content_of;
 using test::content_of_bytes_in;
@@ -15,16 +13,16 @@ using test::Filled;
 using test::Offer;
 using test::said;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 
 TEST_CASE("a cached file is taken from the cache, completely") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(2 * kBlockBytes + 9);
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", bytes)};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", bytes)};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.asked == 1);
     CHECK(filled.sink.holds_all());
@@ -51,10 +49,10 @@ TEST_CASE("an entry with other content is rejected, and the bytes are received")
                                            "x",
                                            bytes + 'x',
                                            bytes + std::string(2 * kBlockBytes, '\0')}));
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", wrong)};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", wrong)};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.spoilt == 1);
     CHECK_FALSE(filled.sink.holds_all());
@@ -67,11 +65,11 @@ TEST_CASE("a long copy from the cache ends with the work") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(4 * kBlockBytes);
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
     {
-        Filled filled{wishes, offer, from.write("cached", bytes), 2};
+        Filled filled{specs, offer, from.write("cached", bytes), 2};
         CHECK(filled.checks == 3);
         CHECK(said(filled.status) == "enough");
         CHECK(filled.spoilt == 0);
@@ -84,13 +82,13 @@ TEST_CASE("a file at the destination already is not requested") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(kBlockBytes + 9);
-    const std::vector<Wish> wishes{{.source = from.write("a", bytes),
-                                    .root = to.path(),
-                                    .below = "a",
-                                    .existing = Existing::refuse}};
+    const std::vector<Spec> specs{{.source = from.write("a", bytes),
+                                   .root = to.path(),
+                                   .below = "a",
+                                   .existing = Existing::refuse}};
     to.write("a", bytes);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, ""};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, ""};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.asked == 0);
     CHECK(filled.sink.holds_all());
@@ -103,13 +101,13 @@ TEST_CASE("a different file at the destination is found when the bytes arrive") 
     const std::string bytes = test::noise(kBlockBytes + 9);
     std::string other = bytes;
     other[7] = static_cast<char>(other[7] ^ 1);
-    const std::vector<Wish> wishes{{.source = from.write("a", bytes),
-                                    .root = to.path(),
-                                    .below = "a",
-                                    .existing = Existing::refuse}};
+    const std::vector<Spec> specs{{.source = from.write("a", bytes),
+                                   .root = to.path(),
+                                   .below = "a",
+                                   .existing = Existing::refuse}};
     to.write("a", other);
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, ""};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, ""};
     CHECK_FALSE(filled.sink.holds_all());
     CHECK_THAT(said(test::deliver(offer.blocks, filled.sink, 3)),
                Catch::Contains("exists already and differs"));
@@ -119,11 +117,11 @@ TEST_CASE("a file that is not cached arrives with the others") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(kBlockBytes + 9);
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", bytes), .root = to.path(), .below = "a"},
         {.source = from.write("b", "bbb"), .root = to.path(), .below = "b"}};
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", bytes)};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", bytes)};
     CHECK_FALSE(filled.sink.holds_all());
     CHECK(filled.sink.bytes_filled() == bytes.size());
     REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
@@ -135,12 +133,12 @@ TEST_CASE("a source whose node has the file sends it from there, and does not re
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(kBlockBytes + 9);
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", bytes), .root = to.path(), .below = "a"},
         {.source = from.write("b", "bbb"), .root = to.path(), .below = "b"}};
-    const Offer offer{wishes, content_of_bytes_in(bytes)};
-    Filled filled{wishes, offer, from.write("cached", bytes)};
-    test::Sender sender{wishes, filled.sink};
+    const Offer offer{specs, content_of_bytes_in(bytes)};
+    Filled filled{specs, offer, from.write("cached", bytes)};
+    test::Sender sender{specs, filled.sink};
     sender.check_all(offer);
     CHECK(sender.bytes_read() == 3);
     // If the user has changed the copy meanwhile, the file is read instead.
@@ -169,10 +167,10 @@ TEST_CASE("an optional file for which there is no room is not copied from the ca
         if (!test::mount_small(small, kBlockBytes * 3 / 2)) {
             return "no mounts";
         }
-        const std::vector<Wish> wishes{
+        const std::vector<Spec> specs{
             {.source = source, .root = small, .below = "x", .is_optional = true}};
-        const Offer offer{wishes, content_of_bytes_in(bytes)};
-        Filled filled{wishes, offer, cached};
+        const Offer offer{specs, content_of_bytes_in(bytes)};
+        Filled filled{specs, offer, cached};
         return said(filled.status) + ", " + std::to_string(filled.spoilt) + " spoilt, " +
                std::to_string(filled.sink.bytes_filled()) + " filled, " +
                said(test::deliver(offer.blocks, filled.sink, 3)) + ", " +

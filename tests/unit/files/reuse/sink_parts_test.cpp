@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <span>
 
 using namespace stage;
 using test::content_of;
@@ -37,11 +36,11 @@ UniqueFd reading(const std::string& path) {
 /// A file of five blocks that a job has staged to "x".
 struct Staged {
     Staged() : bytes{noise(kFileBytes)} {
-        wishes = {{.source = from.write("a", bytes), .root = to.path(), .below = "x"}};
-        const auto source = FileSource::open(test::source_orders(wishes), 0);
+        specs = {{.source = from.write("a", bytes), .root = to.path(), .below = "x"}};
+        const auto source = FileSource::open(test::source_orders(specs), 0);
         REQUIRE(source);
         manifest = (*source)->manifest();
-        blocks = test::object_of(wishes);
+        blocks = test::object_of(specs);
         set_stamp(5);
     }
     void set_stamp(unsigned number) {
@@ -51,7 +50,7 @@ struct Staged {
         blocks[0] = encode_manifest(manifest);
     }
     [[nodiscard]] SinkConfig config(bool is_noted = true) const {
-        SinkConfig config = test::sink_config(wishes);
+        SinkConfig config = test::sink_config(specs);
         config.order_of = [plain = config.order_of, is_noted](const ManifestEntry& entry) {
             Result<SinkOrder> order = plain(entry);
             order->target.is_noted = is_noted;
@@ -104,7 +103,7 @@ struct Staged {
     Scratch to;
     Scratch cache;
     std::string bytes;
-    std::vector<test::Wish> wishes;
+    std::vector<test::Spec> specs;
     Manifest manifest;
     std::vector<std::vector<std::byte>> blocks;
     int sought = 0;
@@ -237,7 +236,7 @@ TEST_CASE("a file that has its name has no note behind it") {
 TEST_CASE("a stage of one node reads only missing blocks") {
     Staged staged;
     const std::string part = staged.part({1, 2, 4});
-    auto source = FileSource::open(test::source_orders(staged.wishes), 0);
+    auto source = FileSource::open(test::source_orders(staged.specs), 0);
     REQUIRE(source);
     FileSink sink{staged.config()};
     staged.manifest = (*source)->manifest();

@@ -11,8 +11,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
-
 namespace stage {
 namespace {
 
@@ -21,9 +19,9 @@ using test::content_of;
 using test::object_of;
 using test::said;
 using test::Scratch;
+using test::Spec;
 using test::status_of;
 using test::Tar;
-using test::Wish;
 using Names = std::vector<std::string>;
 
 }  // namespace
@@ -33,29 +31,29 @@ TEST_CASE("more files than descriptors are staged, whatever the order of their b
               const Scratch from;
               const Scratch to;
               constexpr std::size_t kFiles = 700;
-              std::vector<Wish> wishes;
+              std::vector<Spec> specs;
               for (std::size_t i = 0; i < kFiles; ++i) {
                   const std::string name = "f" + std::to_string(i);
                   const std::size_t size = i % 50 == 0 ? kBlockBytes + 1 : i % 3;
-                  wishes.push_back({.source = from.write(name, test::noise(size, i)),
-                                    .root = to.path(),
-                                    .below = "d" + std::to_string(i % 10) + "/" + name});
+                  specs.push_back({.source = from.write(name, test::noise(size, i)),
+                                   .root = to.path(),
+                                   .below = "d" + std::to_string(i % 10) + "/" + name});
                   const bool is_there = i % 7 == 0;  // Is compared.
                   if (is_there) {
-                      wishes.back().existing = Existing::refuse;
-                      to.write(wishes.back().below, test::noise(size, i));
+                      specs.back().existing = Existing::refuse;
+                      to.write(specs.back().below, test::noise(size, i));
                   }
               }
               const rlimit few{.rlim_cur = 600, .rlim_max = 600};
               if (::setrlimit(RLIMIT_NOFILE, &few) != 0) {
                   return std::string{"no limit"};
               }
-              if (const Status staged = test::stage_all(wishes, 3); !staged) {
+              if (const Status staged = test::stage_all(specs, 3); !staged) {
                   return staged.error().sentence();
               }
-              for (const Wish& wish : wishes) {
-                  if (content_of(to.path(wish.below)) != content_of(wish.source)) {
-                      return wish.below + " differs";
+              for (const Spec& spec : specs) {
+                  if (content_of(to.path(spec.below)) != content_of(spec.source)) {
+                      return spec.below + " differs";
                   }
               }
               return std::string{to.names().size() == kFiles ? "ok" : "leftovers"};
@@ -65,13 +63,13 @@ TEST_CASE("more files than descriptors are staged, whatever the order of their b
 TEST_CASE("of many, one that was replaced meanwhile is noticed") {
     const Scratch from;
     const Scratch to;
-    std::vector<Wish> wishes;
+    std::vector<Spec> specs;
     for (std::size_t i = 0; i < 200; ++i) {
         const std::string name = "f" + std::to_string(i);
-        wishes.push_back({.source = from.write(name, name), .root = to.path(), .below = name});
+        specs.push_back({.source = from.write(name, name), .root = to.path(), .below = name});
     }
-    const auto blocks = object_of(wishes);
-    FileSink sink{test::sink_config(wishes)};
+    const auto blocks = object_of(specs);
+    FileSink sink{test::sink_config(specs)};
     REQUIRE(test::put(sink, 0, blocks[0]));
     const std::string temporary = ".f180.stagecast.";
     for (const std::string& name : to.names()) {

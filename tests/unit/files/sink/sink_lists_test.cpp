@@ -19,8 +19,8 @@ using test::object_of;
 using test::removal_there;
 using test::said;
 using test::Scratch;
+using test::Spec;
 using test::telling_config;
-using test::Wish;
 using Names = std::vector<std::string>;
 
 }  // namespace
@@ -29,16 +29,16 @@ TEST_CASE("a sink lists the files that it begins, uses, and removes with the sta
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", "aaa"), .root = stage.path(), .below = "a"},
         {.source = from.write("b", "bbb"),
          .root = outside.path(),
          .below = "b",
          .is_temporary = true},
         {.source = from.write("c", "ccc"), .root = outside.path(), .below = "c"}};
-    const auto blocks = object_of(wishes);
+    const auto blocks = object_of(specs);
     Names listed;
-    FileSink sink{telling_config(wishes, stage.path(), listed)};
+    FileSink sink{telling_config(specs, stage.path(), listed)};
     REQUIRE(test::put(sink, 0, blocks[0]));
     // A worker that is killed now leaves only listed files.
     CHECK(listed == Names{use_entry(outside.path("b")),
@@ -59,14 +59,14 @@ TEST_CASE("a file that the daemon can't list is not made") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("b", "bbb"), .root = outside.path(), .below = "b"}};
-    SinkConfig config = test::sink_config(wishes, stage.path());
+    SinkConfig config = test::sink_config(specs, stage.path());
     config.extend_cleanup_list = [](const Names&) {
         return Status{Error{Blame::node, "the daemon is gone"}};
     };
     FileSink sink{std::move(config)};
-    CHECK(said(test::deliver(object_of(wishes), sink, 1)) == "the daemon is gone");
+    CHECK(said(test::deliver(object_of(specs), sink, 1)) == "the daemon is gone");
     CHECK(outside.names().empty());
 }
 
@@ -75,23 +75,23 @@ TEST_CASE("a temporary file that was there before the stage stays") {
     const Scratch stage;
     const Scratch outside;
     const std::string source = from.write("b", "bbb");
-    Wish wish{.source = source, .root = outside.path(), .below = "b", .is_temporary = true};
+    Spec spec{.source = source, .root = outside.path(), .below = "b", .is_temporary = true};
     SECTION("kept") {
         outside.write("b", "mine");
-        wish.existing = Existing::keep;
+        spec.existing = Existing::keep;
     }
     SECTION("newer") {
         outside.write("b", "mine");
-        wish.existing = Existing::newer;
+        spec.existing = Existing::newer;
     }
     SECTION("the same") {
         outside.write("b", "bbb");
-        wish.existing = Existing::refuse;
+        spec.existing = Existing::refuse;
     }
     const std::string before = content_of(outside.path("b"));
     Names listed;
-    FileSink sink{telling_config({wish}, stage.path(), listed)};
-    REQUIRE(said(test::deliver(object_of({wish}), sink, 1)) == "ok");
+    FileSink sink{telling_config({spec}, stage.path(), listed)};
+    REQUIRE(said(test::deliver(object_of({spec}), sink, 1)) == "ok");
     CHECK(content_of(stage.path(".stagecast/files")) == outside.path("b") + '\0');
     CHECK(listed == Names{use_entry(outside.path("b"))});
     CHECK(follow_list(listed) == 0);
@@ -102,18 +102,18 @@ TEST_CASE("if one of two temporary files fails, the other is removed") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
-    std::vector<Wish> wishes;
+    std::vector<Spec> specs;
     for (const char* name : {"a", "b"}) {
-        wishes.push_back({.source = from.write(name, name),
-                          .root = outside.path(),
-                          .below = name,
-                          .existing = Existing::refuse,
-                          .is_temporary = true});
+        specs.push_back({.source = from.write(name, name),
+                         .root = outside.path(),
+                         .below = name,
+                         .existing = Existing::refuse,
+                         .is_temporary = true});
     }
-    const auto blocks = object_of(wishes);
+    const auto blocks = object_of(specs);
     Names listed;
     {
-        FileSink sink{telling_config(wishes, stage.path(), listed)};
+        FileSink sink{telling_config(specs, stage.path(), listed)};
         for (std::uint32_t block = 0; block < blocks.size(); ++block) {
             REQUIRE(test::put(sink, block, blocks[block]));
         }
@@ -128,16 +128,16 @@ TEST_CASE("if one of two temporary files fails, the other is removed") {
 TEST_CASE("a temporary file that is its own source stays") {
     const Scratch place;
     const Scratch stage;
-    const std::vector<Wish> wishes{{.source = place.write("a", "content"),
-                                    .root = place.path(),
-                                    .below = "a",
-                                    .is_temporary = true}};
-    auto source = FileSource::open(test::source_orders(wishes), 0);
+    const std::vector<Spec> specs{{.source = place.write("a", "content"),
+                                   .root = place.path(),
+                                   .below = "a",
+                                   .is_temporary = true}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
     const auto blocks = test::blocks_of(**source);
     REQUIRE(blocks);
     Names listed;
-    SinkConfig config = telling_config(wishes, stage.path(), listed);
+    SinkConfig config = telling_config(specs, stage.path(), listed);
     config.identity_of = [&](std::size_t index) { return (*source)->identity(index); };
     FileSink sink{std::move(config)};
     REQUIRE(said(test::deliver(*blocks, sink, 1)) == "ok");

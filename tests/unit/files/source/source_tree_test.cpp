@@ -15,7 +15,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 
 /// A tree with a file of 2.5 blocks between small ones.
 void write_some(const Scratch& from) {
@@ -106,8 +106,8 @@ TEST_CASE("a directory that changes after it was listed is found") {
 TEST_CASE("a member that changes while the tree is read is named") {
     const Scratch from;
     write_some(from);
-    const std::vector<Wish> wishes{{.source = from.path("t"), .root = "/", .below = "t"}};
-    auto source = FileSource::open(test::source_orders(wishes), 0);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
     const std::string expected = from.path("t/b/long") + ": changed while it was read";
     SECTION("before it is read: another size") {
@@ -136,8 +136,8 @@ TEST_CASE("a member that changes while the tree is read is named") {
 TEST_CASE("a member that changes between two reads of it is named") {
     const Scratch from;
     write_some(from);
-    const std::vector<Wish> wishes{{.source = from.path("t"), .root = "/", .below = "t"}};
-    auto source = FileSource::open(test::source_orders(wishes), 0);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
     const auto blocks = test::blocks_of(**source);
     REQUIRE(blocks);

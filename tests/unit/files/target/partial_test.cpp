@@ -28,11 +28,11 @@ constexpr std::size_t kFileBytes = 4 * kBlockBytes + 9;
 /// A file of five blocks to be pushed to "x", with a stamp.
 struct Pushed {
     explicit Pushed(std::uint64_t seed = 1) : bytes{noise(kFileBytes, seed)} {
-        wishes = {{.source = from.write("a", bytes), .root = to.path(), .below = "x"}};
-        const auto source = FileSource::open(test::source_orders(wishes), 0);
+        specs = {{.source = from.write("a", bytes), .root = to.path(), .below = "x"}};
+        const auto source = FileSource::open(test::source_orders(specs), 0);
         REQUIRE(source);
         manifest = (*source)->manifest();
-        blocks = test::object_of(wishes);
+        blocks = test::object_of(specs);
         stamp(std::byte{5});
     }
     void stamp(std::byte value) {
@@ -42,7 +42,7 @@ struct Pushed {
     }
     /// A sink that has received the offer and resumed the partial file.
     [[nodiscard]] std::unique_ptr<FileSink> begin(bool is_resumable = true) const {
-        SinkConfig config = test::sink_config(wishes);
+        SinkConfig config = test::sink_config(specs);
         config.order_of = [plain = config.order_of, is_resumable](const ManifestEntry& entry) {
             Result<SinkOrder> order = plain(entry);
             order->target.is_resumable = is_resumable;
@@ -67,7 +67,7 @@ struct Pushed {
     Scratch from;
     Scratch to;
     std::string bytes;
-    std::vector<test::Wish> wishes;
+    std::vector<test::Spec> specs;
     Manifest manifest;
     std::vector<std::vector<std::byte>> blocks;
 };
@@ -151,7 +151,7 @@ TEST_CASE("two pushes at once don't write one file") {
     const Pushed pushed;
     pushed.break_off({1});
     const auto first = pushed.begin();
-    SinkConfig config = test::sink_config(pushed.wishes);
+    SinkConfig config = test::sink_config(pushed.specs);
     config.order_of = [plain = config.order_of](const ManifestEntry& entry) {
         Result<SinkOrder> order = plain(entry);
         order->target.is_resumable = true;

@@ -65,16 +65,16 @@ TEST_CASE("set-id bits that a source's manifest conceals are found in the index"
     const Scratch from;
     const Scratch to;
     set_mode(from.write("t/a/s", "x"), 04755);
-    const std::vector<test::Wish> wishes{
+    const std::vector<test::Spec> specs{
         {.source = from.path("t"), .root = to.path(), .below = "x", .keeps_owners = false}};
-    auto blocks = test::object_of(wishes);
+    auto blocks = test::object_of(specs);
     auto manifest = decode_manifest(blocks[0]);
     REQUIRE(manifest);
     CHECK((manifest->entries.at(0).mode & kSetIdBits) == 04000);
     manifest->entries.at(0).mode = 0755;
     blocks[0] = encode_manifest(*manifest);
     {
-        FileSink sink{test::sink_config(wishes)};
+        FileSink sink{test::sink_config(specs)};
         CHECK_THAT(said(test::deliver(blocks, sink, 1)),
                    Contains("/x/a/s: has the set-user-id"));
     }

@@ -23,7 +23,7 @@ using Catch::Matchers::Contains;
 using test::content_of;
 using test::said;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 using Names = std::vector<std::string>;
 
 void set_mtime(const std::string& path, time_t seconds) {
@@ -200,15 +200,15 @@ TEST_CASE("a killed worker's file is taken over, a living one's is not") {
 TEST_CASE("another member at work in the same directory means that it is shared") {
     const Scratch from;
     const Scratch to;
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.write("a", "content"), .root = to.path(), .below = "x"}};
-    auto source = FileSource::open(test::source_orders(wishes), 0);
+    auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
     const auto blocks = test::blocks_of(**source);
     REQUIRE(blocks);
     const std::uint32_t other = GENERATE(1U, 3U);
-    FileSink first{test::sink_config(wishes, "", 0, 4)};
-    FileSink second{test::sink_config(wishes, "", other, 4)};
+    FileSink first{test::sink_config(specs, "", 0, 4)};
+    FileSink second{test::sink_config(specs, "", other, 4)};
     REQUIRE(test::put(first, 0, (*blocks)[0]));
     const auto placing = test::put(second, 0, (*blocks)[0]);
     REQUIRE_FALSE(placing);
@@ -219,18 +219,18 @@ TEST_CASE("a name taken during the stage is treated like an existing one") {
     const Scratch from;
     const Scratch to;
     const auto existing = GENERATE(Existing::refuse, Existing::keep, Existing::overwrite);
-    const std::vector<Wish> wishes{{.source = from.write("a", "content"),
-                                    .root = to.path(),
-                                    .below = "x",
-                                    .existing = existing}};
-    auto source = FileSource::open(test::source_orders(wishes), 0);
+    const std::vector<Spec> specs{{.source = from.write("a", "content"),
+                                   .root = to.path(),
+                                   .below = "x",
+                                   .existing = existing}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
     const auto blocks = test::blocks_of(**source);
     REQUIRE(blocks);
     std::string answer;
     const std::string newcomer = GENERATE("other", "content", "unequal");
     {
-        FileSink sink{test::sink_config(wishes)};
+        FileSink sink{test::sink_config(specs)};
         REQUIRE(test::put(sink, 0, (*blocks)[0]));
         REQUIRE(test::put(sink, 1, (*blocks)[1]));
         to.write("x", newcomer);
@@ -246,13 +246,13 @@ TEST_CASE("an existing file that is removed during the stage is reported") {
     const Scratch from;
     const Scratch to;
     const auto existing = GENERATE(Existing::refuse, Existing::keep);
-    const std::vector<Wish> wishes{{.source = from.write("a", "content"),
-                                    .root = to.path(),
-                                    .below = "x",
-                                    .existing = existing}};
-    const auto blocks = test::object_of(wishes);
+    const std::vector<Spec> specs{{.source = from.write("a", "content"),
+                                   .root = to.path(),
+                                   .below = "x",
+                                   .existing = existing}};
+    const auto blocks = test::object_of(specs);
     to.write("x", "content");
-    FileSink sink{test::sink_config(wishes)};
+    FileSink sink{test::sink_config(specs)};
     REQUIRE(test::put(sink, 0, blocks[0]));
     REQUIRE(test::put(sink, 1, blocks[1]));
     REQUIRE(::unlink(to.path("x").c_str()) == 0);
@@ -273,15 +273,15 @@ TEST_CASE("set-id bits are dropped where the owner can't be kept") {
     REQUIRE(::chmod(source.c_str(), 06755) == 0);
     REQUIRE(::chmod(from.path().c_str(), 0755) == 0);
     REQUIRE(::chmod(to.path().c_str(), 0777) == 0);
-    const std::vector<Wish> wishes{{.source = source, .root = to.path(), .below = "x"}};
+    const std::vector<Spec> specs{{.source = source, .root = to.path(), .below = "x"}};
     struct stat status {};
-    REQUIRE(said(test::stage_all(wishes)) == "ok");
+    REQUIRE(said(test::stage_all(specs)) == "ok");
     REQUIRE(::stat(to.path("x").c_str(), &status) == 0);
     CHECK(status.st_uid == 1234);
     CHECK(status.st_gid == 1235);
     CHECK((status.st_mode & 07777U) == 06755U);
     REQUIRE(test::in_child([&] {
-                return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+                return test::become_nobody() ? said(test::stage_all(specs)) : "still root";
             }) == "ok");
     REQUIRE(::stat(to.path("x").c_str(), &status) == 0);
     CHECK(status.st_uid == 65534);
@@ -302,11 +302,11 @@ TEST_CASE("attributes are kept on a read-only file") {
     REQUIRE(::chmod(from.path("tree").c_str(), 0555) == 0);
     REQUIRE(::chmod(from.path("").c_str(), 0755) == 0);
     REQUIRE(::chown(to.path().c_str(), 65534, 65534) == 0);
-    const std::vector<Wish> wishes{
+    const std::vector<Spec> specs{
         {.source = from.path("tree"), .root = to.path(), .below = "x"},
         {.source = from.path("tree/a"), .root = to.path(), .below = "y"}};
     REQUIRE(test::in_child([&] {
-                return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+                return test::become_nobody() ? said(test::stage_all(specs)) : "still root";
             }) == "ok");
     for (const char* one : {"x", "x/a", "y"}) {
         std::array<char, 8> value{};
@@ -329,10 +329,10 @@ TEST_CASE("inherited group and ACL are cleared from files and trees") {
         REQUIRE(::chmod(from.path(one).c_str(), *one == '\0' ? 0755 : 0750) == 0);
     }
     const std::string source = from.path(GENERATE("tree/a", "tree"));
-    const std::vector<Wish> wishes{{.source = source, .root = to.path(), .below = "x"}};
+    const std::vector<Spec> specs{{.source = source, .root = to.path(), .below = "x"}};
     const auto stage_as_nobody = [&] {
         return test::in_child([&] {
-            return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+            return test::become_nobody() ? said(test::stage_all(specs)) : "still root";
         });
     };
     const std::string path = to.path("x");

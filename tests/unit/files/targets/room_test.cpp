@@ -12,7 +12,7 @@ namespace stage {
 using Catch::Matchers::Contains;
 using test::said;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 
 namespace {
 
@@ -73,12 +73,12 @@ TEST_CASE("optional files get the room that the others leave, whatever their ord
     const std::string small = to.path("small");
     const auto answer = on_small(to, 3U << 20U, [&] {
         const std::string large = from.write("a", test::noise(2U << 20U));
-        const std::vector<Wish> wishes{
+        const std::vector<Spec> specs{
             {.source = large, .root = small, .below = "x", .is_optional = true},
             {.source = large, .root = small, .below = "y"},
             {.source = from.write("b", "b"), .root = small, .below = "z", .is_optional = true}};
-        FileSink sink{test::sink_config(wishes)};
-        const std::string said_of_all = said(test::deliver(test::object_of(wishes), sink, 1));
+        FileSink sink{test::sink_config(specs)};
+        const std::string said_of_all = said(test::deliver(test::object_of(specs), sink, 1));
         if (sink.warnings().size() != 1) {
             return said_of_all;
         }

@@ -13,11 +13,11 @@ using test::Filled;
 using test::Offer;
 using test::said;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 using Names = std::vector<std::string>;
 
 /// A tree "t" of a long file, small ones and a link, to be staged as "t" below `to`.
-std::vector<Wish> tree(const Scratch& from, const Scratch& to) {
+std::vector<Spec> tree(const Scratch& from, const Scratch& to) {
     from.write("t/a", "first");
     from.write("t/d/large", test::noise(2 * kBlockBytes + 77));
     from.write("t/d/small", "last");
@@ -30,9 +30,9 @@ bool always() {
 }
 
 /// The entry in a node's cache after a first staging.
-std::string kept_of(const std::vector<Wish>& wishes) {
+std::string kept_of(const std::vector<Spec>& specs) {
     const Scratch first;
-    std::vector<Wish> there = wishes;
+    std::vector<Spec> there = specs;
     there[0].root = first.path();
     const Offer offer{there, Content{}};
     Filled filled{there, offer, ""};
@@ -59,14 +59,14 @@ void check_tree(const Scratch& to) {
 TEST_CASE("a cached tree is restored, and served to others") {
     const Scratch from;
     const Scratch to;
-    const std::vector<Wish> wishes = tree(from, to);
-    const std::string kept = kept_of(wishes);
-    const Offer offer{wishes, content_of_bytes_in(kept)};
-    Filled filled{wishes, offer, from.write("cached", kept)};
+    const std::vector<Spec> specs = tree(from, to);
+    const std::string kept = kept_of(specs);
+    const Offer offer{specs, content_of_bytes_in(kept)};
+    Filled filled{specs, offer, from.write("cached", kept)};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.spoilt == 0);
     CHECK(filled.sink.holds_all());
-    CHECK(test::read_to_send(wishes, offer, filled.sink) == 0);
+    CHECK(test::read_to_send(specs, offer, filled.sink) == 0);
     REQUIRE(said(filled.sink.finish()) == "ok");
     check_tree(to);
     CHECK_FALSE(filled.sink.spooled(0, always));
@@ -75,16 +75,16 @@ TEST_CASE("a cached tree is restored, and served to others") {
 TEST_CASE("a cache entry that is not the tree is not used") {
     const Scratch from;
     const Scratch to;
-    const std::vector<Wish> wishes = tree(from, to);
-    const std::string kept = kept_of(wishes);
+    const std::vector<Spec> specs = tree(from, to);
+    const std::string kept = kept_of(specs);
     std::string index = kept;
     index[30] = static_cast<char>(index[30] ^ 1);
     std::string data = kept;
     data[kBlockBytes] = static_cast<char>(data[kBlockBytes] ^ 1);
     const std::string wrong = GENERATE_COPY(
         values<std::string>({index, data, kept.substr(0, kept.size() - 1), kept + 'x', "x"}));
-    const Offer offer{wishes, content_of_bytes_in(kept)};
-    Filled filled{wishes, offer, from.write("cached", wrong)};
+    const Offer offer{specs, content_of_bytes_in(kept)};
+    Filled filled{specs, offer, from.write("cached", wrong)};
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.spoilt == 1);
     CHECK(filled.sink.bytes_held() == 0);
@@ -95,9 +95,9 @@ TEST_CASE("a cache entry that is not the tree is not used") {
 TEST_CASE("a tree that is already in use is not kept") {
     const Scratch from;
     const Scratch to;
-    const std::vector<Wish> wishes = tree(from, to);
-    const Offer offer{wishes, Content{}};
-    Filled filled{wishes, offer, ""};
+    const std::vector<Spec> specs = tree(from, to);
+    const Offer offer{specs, Content{}};
+    Filled filled{specs, offer, ""};
     REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
     CHECK_FALSE(filled.sink.spooled(0, [] { return false; }));
     CHECK(filled.sink.spooled(0, always));
@@ -117,12 +117,12 @@ TEST_CASE("a tree that is already in use is not kept") {
 TEST_CASE("ending the work while a tree is restored leaves nothing") {
     const Scratch from;
     const Scratch to;
-    const std::vector<Wish> wishes = tree(from, to);
-    const std::string kept = kept_of(wishes);
-    const Offer offer{wishes, content_of_bytes_in(kept)};
+    const std::vector<Spec> specs = tree(from, to);
+    const std::string kept = kept_of(specs);
+    const Offer offer{specs, content_of_bytes_in(kept)};
     {
         const int checks = GENERATE(1, 1000);
-        Filled filled{wishes, offer, from.write("cached", kept), checks};
+        Filled filled{specs, offer, from.write("cached", kept), checks};
     }
     CHECK(to.names().empty());
 }

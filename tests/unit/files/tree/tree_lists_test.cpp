@@ -15,7 +15,7 @@ using test::content_of;
 using test::object_of;
 using test::said;
 using test::Scratch;
-using test::Wish;
+using test::Spec;
 using Names = std::vector<std::string>;
 
 /// A tree with a file of 2.5 blocks between small ones.
@@ -43,15 +43,15 @@ TEST_CASE("lists name a tree by its top, and remove it at the end") {
     const Scratch stage;
     const Scratch outside;
     write_some(from);
-    const std::vector<Wish> wishes{{.source = from.path("t"),
-                                    .root = outside.path(),
-                                    .below = "t",
-                                    .existing = Existing::refuse,
-                                    .is_temporary = true}};
-    const auto blocks = object_of(wishes);
+    const std::vector<Spec> specs{{.source = from.path("t"),
+                                   .root = outside.path(),
+                                   .below = "t",
+                                   .existing = Existing::refuse,
+                                   .is_temporary = true}};
+    const auto blocks = object_of(specs);
     Names listed;
     {
-        FileSink sink{test::telling_config(wishes, stage.path(), listed)};
+        FileSink sink{test::telling_config(specs, stage.path(), listed)};
         REQUIRE(test::put(sink, 0, blocks[0]));
         CHECK(listed ==
               Names{use_entry(outside.path("t")), outside.path(".t.stagecast.42.0/")});
@@ -65,7 +65,7 @@ TEST_CASE("lists name a tree by its top, and remove it at the end") {
 
     outside.write("t/mine", "x");
     listed.clear();
-    std::vector<Wish> kept = wishes;
+    std::vector<Spec> kept = specs;
     kept[0].existing = Existing::keep;
     FileSink sink{test::telling_config(kept, stage.path(), listed)};
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
@@ -78,13 +78,13 @@ TEST_CASE("an existing directory that is removed during the stage is reported") 
     const Scratch stage;
     const Scratch outside;
     write_some(from);
-    const std::vector<Wish> wishes{{.source = from.path("t"),
-                                    .root = outside.path(),
-                                    .below = "t",
-                                    .existing = Existing::keep}};
-    const auto blocks = object_of(wishes);
+    const std::vector<Spec> specs{{.source = from.path("t"),
+                                   .root = outside.path(),
+                                   .below = "t",
+                                   .existing = Existing::keep}};
+    const auto blocks = object_of(specs);
     const std::string mine = outside.write("t/mine", "x");
-    FileSink sink{test::sink_config(wishes, stage.path())};
+    FileSink sink{test::sink_config(specs, stage.path())};
     for (std::uint32_t block = 0; block < blocks.size(); ++block) {
         REQUIRE(test::put(sink, block, blocks[block]));
     }

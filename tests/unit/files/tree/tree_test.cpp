@@ -19,8 +19,8 @@ using test::content_of;
 using test::object_of;
 using test::said;
 using test::Scratch;
+using test::Spec;
 using test::status_of;
-using test::Wish;
 using Names = std::vector<std::string>;
 
 void make_directory(const std::string& path, mode_t mode = 0755) {
@@ -126,9 +126,9 @@ TEST_CASE("many small files share their blocks") {
         from.write("t/" + std::to_string(i % 7) + '/' + std::to_string(i),
                    test::noise(static_cast<std::size_t>(i % 300), 1U + unsigned(i)));
     }
-    const std::vector<Wish> wishes{{.source = from.path("t"), .root = to.path(), .below = "t"}};
-    CHECK(object_of(wishes).size() == 3);  // Manifest, index, data.
-    REQUIRE(said(test::stage_all(wishes)) == "ok");
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = to.path(), .below = "t"}};
+    CHECK(object_of(specs).size() == 3);  // Manifest, index, data.
+    REQUIRE(said(test::stage_all(specs)) == "ok");
     check_same(from.path("t"), to.path("t"));
 }
 
@@ -140,11 +140,11 @@ TEST_CASE("holes stay holes, and are not sent") {
     const UniqueFd file{::open(path.c_str(), O_WRONLY)};
     REQUIRE(::pwrite(file.get(), "middle", 6, 33 * std::int64_t{kBlockBytes}) == 6);
     REQUIRE(::truncate(from.write("t/nothing", "").c_str(), 12345678) == 0);
-    const std::vector<Wish> wishes{{.source = from.path("t"), .root = to.path(), .below = "t"}};
-    auto source = FileSource::open(test::source_orders(wishes), kBlockBytes);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = to.path(), .below = "t"}};
+    auto source = FileSource::open(test::source_orders(specs), kBlockBytes);
     REQUIRE(source);  // Only the sent bytes are compared, not the holes.
     CHECK((*source)->manifest().file_bytes() < kBlockBytes);
-    REQUIRE(said(test::stage_all(wishes)) == "ok");
+    REQUIRE(said(test::stage_all(specs)) == "ok");
     check_same(from.path("t"), to.path("t"));
     CHECK(status_of(to.path("t/holes")).st_blocks < 1024);
     CHECK(status_of(to.path("t/nothing")).st_size == 12345678);
@@ -155,10 +155,10 @@ TEST_CASE("an interrupted tree leaves nothing") {
     const Scratch to;
     write_some(from);
     make_directory(from.path("t/tight"), 0500);
-    const std::vector<Wish> wishes{{.source = from.path("t"), .root = to.path(), .below = "t"}};
-    const auto blocks = object_of(wishes);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = to.path(), .below = "t"}};
+    const auto blocks = object_of(specs);
     {
-        FileSink sink{test::sink_config(wishes)};
+        FileSink sink{test::sink_config(specs)};
         for (std::uint32_t i = 0; i + 1 < blocks.size(); ++i) {
             REQUIRE(test::put(sink, i, blocks[i]));
         }
@@ -173,10 +173,10 @@ TEST_CASE("data are deferred until the index is here; all is read back") {
     const Scratch from;
     const Scratch to;
     write_some(from);
-    const std::vector<Wish> wishes{{.source = from.path("t"), .root = to.path(), .below = "t"}};
-    const auto blocks = object_of(wishes);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = to.path(), .below = "t"}};
+    const auto blocks = object_of(specs);
     REQUIRE(blocks.size() == 5);
-    FileSink sink{test::sink_config(wishes)};
+    FileSink sink{test::sink_config(specs)};
     CHECK(*test::put(sink, 0, blocks[0]) == Placing::placed);
     CHECK(*test::put(sink, 3, blocks[3]) == Placing::deferred);
     std::vector<std::byte> room(blocks[3].size());
@@ -288,16 +288,16 @@ TEST_CASE("a link at the destination is replaced, not followed") {
 TEST_CASE("a source is not staged over itself, nor over what it lies in") {
     const Scratch place;
     write_some(place);
-    const std::vector<Wish> same{
+    const std::vector<Spec> same{
         {.source = place.path("t"), .root = place.path(), .below = "t"}};
-    const std::vector<Wish> around{
+    const std::vector<Spec> around{
         {.source = place.path("t/b"), .root = place.path(), .below = "t"}};
-    const auto stage = [](const std::vector<Wish>& wishes) {
-        auto source = FileSource::open(test::source_orders(wishes), 0);
+    const auto stage = [](const std::vector<Spec>& specs) {
+        auto source = FileSource::open(test::source_orders(specs), 0);
         REQUIRE(source);
         const auto blocks = test::blocks_of(**source);
         REQUIRE(blocks);
-        SinkConfig config = test::sink_config(wishes);
+        SinkConfig config = test::sink_config(specs);
         config.identity_of = [&](std::size_t index) { return (*source)->identity(index); };
         config.above = [&](std::size_t index) { return (*source)->above(index); };
         FileSink sink{std::move(config)};

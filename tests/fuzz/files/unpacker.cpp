@@ -4,8 +4,8 @@
 // beside a directory that the same user might write to.
 #include "stager/files/archive/unpacker.h"
 
+#include "tests/fuzz/files/small_world.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/small_world.h"
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/zips.h"
 

@@ -57,7 +57,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
         .job_id = 4711, .requeue = true, .sentence = "stagecast: node n1: no space"};
     return {{"expand", chosen(0, encode_question(ExpandQuestion{"n[0-3]"}))},
             {"resolve", chosen(0, encode_question(ResolveQuestion{"n[0-3]"}))},
-            {"keepers", chosen(0, encode_question(KeepersQuestion{}))},
+            {"lease_servers", chosen(0, encode_question(LeaseServersQuestion{}))},
             {"job_state", chosen(0, encode_question(JobStateQuestion{4711}))},
             {"jobs_asked", chosen(0, encode_question(JobsQuestion{{4711, 4712}}))},
             {"failure", chosen(0, encode_question(failure))},

@@ -3,7 +3,7 @@
 // As driven_core.h reads it: what happens, one event after the other.
 #pragma once
 
-#include "tests/fuzz/driven_core.h"
+#include "tests/fuzz/transport/driven_core.h"
 
 namespace stage {
 

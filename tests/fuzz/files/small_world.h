@@ -1,7 +1,8 @@
 // A directory in which a target can make and remove files without harm.
 //
-// In a directory that is made anew for each input and that a thread of its own takes for the
-// root of all, as the user nobody. Only root can have that: elsewhere is_possible() says so.
+// The directory is made anew for each input. A thread of its own works there as the
+// user nobody, with the directory as its root. Only root can arrange that;
+// is_possible() checks it.
 #pragma once
 
 #include "transport/base/invariant.h"

@@ -6,8 +6,6 @@
 #include "stager/files/manifest/tree_node.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <array>
-
 namespace stage {
 namespace {
 

@@ -1,5 +1,4 @@
 // Fuzzes --stage-file=: a spec is parsed, or refused with an error message.
-#include "stager/spec/destination.h"
 #include "stager/spec/spec_list.h"
 #include "stager/spec/stage_spec.h"
 #include "tests/fuzz/fuzz.h"

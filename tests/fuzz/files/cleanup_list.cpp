@@ -7,9 +7,8 @@
 #include "stager/removal/cleanup_entry.h"
 #include "stager/removal/removal.h"
 #include "stager/spawn/cleanup_lists.h"
-#include "stager/spec/destination.h"
+#include "tests/fuzz/files/small_world.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/small_world.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -6,8 +6,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/pmix/cards.h"
 
-#include <array>
-
 namespace stage {
 namespace {
 

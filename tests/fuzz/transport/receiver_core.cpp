@@ -1,8 +1,8 @@
 // Fuzzes a receiver: it keeps its contract for any packets and disk errors.
 //
 // The input is a number of blocks, the configuration, and what happens (driven_core.h).
-#include "tests/fuzz/core_events.h"
-#include "tests/fuzz/driven_core.h"
+#include "tests/fuzz/transport/core_events.h"
+#include "tests/fuzz/transport/driven_core.h"
 #include "transport/core/receiver/receiver.h"
 
 namespace stage {
