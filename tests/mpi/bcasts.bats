@@ -45,7 +45,7 @@ modes() {
 }
 
 # (Two failures in a row, and then the group is not tried.)
-deaf() {
+unreached() {
   local rule=(-t raw -p udp -d 239.192.68.0/24 -j DROP)
   lab on n2 iptables -w -A PREROUTING "${rule[@]}" < /dev/null
   bcasts "$1" force large 400000 3
@@ -54,7 +54,7 @@ deaf() {
 }
 
 @test "a node that multicast does not reach: MPI carries what the group could not" {
-  each_mpi deaf
+  each_mpi unreached
 }
 
 begun() { grep -q begun "$WORK/out"; }

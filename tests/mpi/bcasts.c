@@ -42,7 +42,7 @@ static void complain(const char* what, int call, int at) {
 
 // ---- layouts of `count` ints in memory, all of the same type signature
 
-// Where the i-th int of the message is; the gaps between them belong to nobody.
+// Where the i-th int of the message is; the gaps between them belong to no int.
 enum { PLAIN, VECTOR, STRUCT, REVERSED, LAYOUTS };
 
 static int place_of(int layout, int i) {

@@ -1,4 +1,4 @@
-// Derives from the configuration of a broadcast what core and seal are told of it.
+// Derives from the configuration of a broadcast what core and seal need to know of it.
 #pragma once
 
 #include "transport/run/broadcast.h"

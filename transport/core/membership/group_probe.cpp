@@ -5,7 +5,7 @@
 namespace stage::core {
 
 GroupProbe::GroupProbe(const CoreConfig& config, const EndingLimits& limits)
-    : patience_{config.unreached_policy == UnreachedPolicy::fail
+    : wait_min_{config.unreached_policy == UnreachedPolicy::fail
                     ? limits.unreached_after_forced
                     : limits.unreached_after},
       offers_min_{limits.unreached_offers},
@@ -22,7 +22,7 @@ void GroupProbe::on_call(Instant arrived, Rank from) {
     Call& call = calls_[from.index()];
     if (call.first == Instant{}) {
         call = {.first = arrived, .offers = offers_};
-    } else if (arrived >= call.first + patience_ && offers_ >= call.offers + offers_min_) {
+    } else if (arrived >= call.first + wait_min_ && offers_ >= call.offers + offers_min_) {
         on_unreachable(from);
     }
 }

@@ -38,7 +38,7 @@ class GroupProbe {
         std::uint32_t offers = 0;  ///< That had left before.
     };
 
-    Duration patience_;
+    Duration wait_min_;
     std::uint32_t offers_min_;
     std::uint32_t offers_ = 0;
     std::vector<Call> calls_;  ///< By rank; empty if it does not look.

@@ -51,7 +51,8 @@ TEST_CASE("the paths of all claims are known before the first is made") {
                        {.job = "42", .rank = 1, .group_size = 2});
     }
     const std::vector<std::string> paths = claims.paths();
-    CHECK(paths == std::vector{place.path(".x.stagecast.42.1"), place.path(".y.stagecast.42.1")});
+    CHECK(paths ==
+          std::vector{place.path(".x.stagecast.42.1"), place.path(".y.stagecast.42.1")});
     CHECK(place.names().empty());
     claims.make();
     CHECK(place.names().size() == 2);
