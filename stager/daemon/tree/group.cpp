@@ -296,8 +296,7 @@ void Group::take_drop(Instant now, const DropMessage& drop) {
     }
     drops_.push_back(drop);
     send_below(drop);
-    branches_.hurry(
-        now, drop.failure.rank, times_.silence_min());
+    branches_.hurry(now, drop.failure.rank, times_.silence_min());
     if (drop.failure.rank == seat_.self) {
         commands_.emplace_back(group::Drop{drop.failure});
     }

@@ -5,9 +5,8 @@
 namespace stage::core {
 
 GroupProbe::GroupProbe(const CoreConfig& config, const EndingLimits& limits)
-    : wait_min_{config.unreached_policy == UnreachedPolicy::fail
-                    ? limits.unreached_after_forced
-                    : limits.unreached_after},
+    : wait_min_{config.unreached_policy == UnreachedPolicy::fail ? limits.unreached_after_forced
+                                                                 : limits.unreached_after},
       offers_min_{limits.unreached_offers},
       calls_(config.unreached_policy != UnreachedPolicy::fetch &&
                      config.chunk_bytes_fallback == 0
