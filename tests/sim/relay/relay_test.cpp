@@ -1,5 +1,6 @@
 // Broadcasts over a simulated relay: its time, and what faults do to it.
 #include "tests/sim/relay/relay_world.h"
+#include "transport/core/relay/relay_lag.h"
 #include "transport/core/relay/relay_tree.h"
 
 #include <catch2/catch.hpp>
@@ -204,6 +205,73 @@ TEST_CASE("a member with a slow disk delays no member but itself", "[relay]") {
     expect_all_released(world, 6);
     for (const std::uint32_t rank : {1U}) {
         CHECK(world.outcome(rank).held_at->time_since_epoch() - 1s < 2 * world.wire_time());
+    }
+}
+
+TEST_CASE("a member that paused is not slow, and one that is slow is", "[relay]") {
+    core::RelayLag lag{8};
+    std::uint32_t own = 0;
+    SECTION("paused") {
+        for (std::uint32_t parents = 0; parents < 400; parents += 10) {
+            own += parents >= 100 && parents < 130 ? 0 : 10;
+            CHECK_FALSE(lag.on_pulse(parents, own));
+        }
+    }
+    SECTION("slow") {
+        std::uint32_t parents = 0;
+        while (parents < 400 && !lag.on_pulse(parents, own)) {
+            parents += 10;
+            own += 5;
+        }
+        CHECK(parents == 40);
+    }
+    SECTION("slow, and as far as the parent") {
+        for (std::uint32_t parents = 0; parents < 400; parents += 10) {
+            CHECK_FALSE(lag.on_pulse(parents, 400 + parents / 2));
+        }
+    }
+}
+
+TEST_CASE("a member with a slow link steps aside, and delays no member but itself", "[relay]") {
+    RelayPlan plan{.members = 9, .object_bytes = 512U << 20U};
+    std::vector<std::uint32_t> slow;
+    SECTION("none") {
+    }
+    SECTION("one") {
+        slow = {3};
+    }
+    SECTION("two") {
+        slow = {3, 6};
+    }
+    SECTION("the last, too") {
+        slow = {3, 8};
+    }
+    for (const std::uint32_t rank : slow) {
+        plan.slow_links[rank] = plan.bytes_per_s / 2;
+    }
+    RelayWorld world{plan};
+    world.run(300s);
+    expect_all_released(world, plan.members);
+    for (std::uint32_t rank = 1; rank < plan.members; ++rank) {
+        CAPTURE(rank);
+        const bool is_slow = std::ranges::find(slow, rank) != slow.end();
+        const std::chrono::duration<double> held =
+            world.outcome(rank).held_at->time_since_epoch() - 1s;
+        CHECK(held / world.wire_time() < (is_slow ? 2 * 1.15 : 1.1));
+        CHECK(world.times_connected(rank) <= 1 + slow.size());
+    }
+}
+
+TEST_CASE("where a member sends slowly, all below it have its speed, and no less", "[relay]") {
+    RelayPlan plan{.members = 9, .object_bytes = 512U << 20U};
+    plan.slow_uplinks[2] = plan.bytes_per_s / 2;
+    RelayWorld world{plan};
+    world.run(300s);
+    expect_all_released(world, plan.members);
+    CHECK(ratio(world) < 2.1);
+    for (std::uint32_t rank = 1; rank < plan.members; ++rank) {
+        CAPTURE(rank);
+        CHECK(world.times_connected(rank) <= 2);
     }
 }
 

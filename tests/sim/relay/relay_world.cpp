@@ -10,6 +10,9 @@ namespace stage::sim {
 namespace {
 
 constexpr std::uint64_t kSocketBytes = 256U << 10U;
+/// The queue of a receiver's link: a sender that finds it full waits, as TCP does.
+constexpr Duration kQueue = std::chrono::milliseconds{20};
+constexpr Duration kLook = std::chrono::milliseconds{1};
 /// Of a frame beside its payload: header, tag, and a share of TCP, IP and Ethernet per 1,448
 /// bytes.
 constexpr std::uint64_t kPacketBytes = 28;
@@ -36,10 +39,12 @@ struct RelayWorld::Host {
     Instant down_free{};
     Instant disk_free{};
     bool is_sending = false;
+    bool is_waiting = false;  ///< For room in the queue of a receiver's link.
     bool is_crashed = false;
     bool is_waking = false;
     Instant stopped_until{};
     std::uint64_t sent_bytes = 0;
+    std::uint32_t connected = 0;
     std::vector<LinkEvent> links;
     std::vector<std::pair<std::uint32_t, core::Send>> inbox;
     std::vector<core::Completion> completions;
@@ -146,6 +151,10 @@ Duration RelayWorld::wire_time() const {
 
 std::uint64_t RelayWorld::bytes_sent(std::uint32_t rank) const {
     return hosts_[rank]->sent_bytes;
+}
+
+std::uint32_t RelayWorld::times_connected(std::uint32_t rank) const {
+    return hosts_[rank]->connected;
 }
 
 std::uint32_t RelayWorld::length(BlockIndex block) const {
@@ -351,6 +360,7 @@ void RelayWorld::send_all(Host& host) {
 
 void RelayWorld::connect(Host& from, std::uint32_t to) {
     Host& peer = *hosts_[to];
+    ++from.connected;
     if (peer.is_crashed) {
         from.links.push_back(
             {.peer = Rank{static_cast<std::uint16_t>(to)}, .kind = LinkEvent::Kind::closed});
@@ -403,17 +413,25 @@ void RelayWorld::transmit(Host& host) {
     if (host.is_crashed) {
         return;
     }
+    const auto can_send = [this](const auto& each) {
+        return !each.second.queue.empty() && hosts_[each.first]->down_free <= now_ + kQueue;
+    };
     auto next = host.out.lower_bound(host.next_peer);
     for (std::size_t tried = 0; tried <= host.out.size(); ++tried) {
         if (next == host.out.end()) {
             next = host.out.begin();
         }
-        if (next == host.out.end() || !next->second.queue.empty()) {
+        if (next == host.out.end() || can_send(*next)) {
             break;
         }
         ++next;
     }
-    if (next == host.out.end() || next->second.queue.empty()) {
+    if (next == host.out.end() || !can_send(*next)) {
+        const bool wants = std::ranges::any_of(
+            host.out, [](const auto& each) { return !each.second.queue.empty(); });
+        if (wants && !std::exchange(host.is_waiting, true)) {
+            after(kLook, [this, &host] { look_again(host); });
+        }
         return;
     }
     const std::uint32_t to = next->first;
@@ -428,7 +446,9 @@ void RelayWorld::transmit(Host& host) {
     }
     connection.queued_bytes -= bytes;
     host.sent_bytes += bytes;
-    const Duration takes = time_of(wire_bytes(bytes), rate(host.rank));
+    const auto slow = plan_.slow_uplinks.find(host.rank);
+    const Duration takes = time_of(
+        wire_bytes(bytes), slow != plan_.slow_uplinks.end() ? slow->second : rate(host.rank));
     host.is_sending = true;
     if (connection.must_report_ready && connection.queued_bytes <= kSocketBytes) {
         connection.must_report_ready = false;
@@ -447,6 +467,13 @@ void RelayWorld::transmit(Host& host) {
             arrive(from, to, id, std::move(packet));
         });
     after(takes, [this, &host] { transmit(host); });
+}
+
+void RelayWorld::look_again(Host& host) {
+    host.is_waiting = false;
+    if (!host.is_sending) {
+        transmit(host);
+    }
 }
 
 void RelayWorld::arrive(std::uint32_t from,

@@ -29,6 +29,7 @@ struct RelayPlan {
     std::uint64_t object_bytes = 16U << 20U;
     std::uint64_t bytes_per_s = 12'500'000;
     std::map<std::uint32_t, std::uint64_t> slow_links{};  ///< By rank: another rate.
+    std::map<std::uint32_t, std::uint64_t> slow_uplinks{};
     Duration delay = std::chrono::microseconds{50};
     Duration wake_up = std::chrono::microseconds{20};  ///< From arrival to the process.
     std::uint64_t disk_bytes_per_s = 1'000'000'000;
@@ -66,6 +67,8 @@ class RelayWorld {
     /// The time that the object takes on one link, headers included.
     [[nodiscard]] Duration wire_time() const;
     [[nodiscard]] std::uint64_t bytes_sent(std::uint32_t rank) const;
+    /// How often it connected to a member, the first time included.
+    [[nodiscard]] std::uint32_t times_connected(std::uint32_t rank) const;
     /// What was found wrong: contents, residency, leases.
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
@@ -90,6 +93,7 @@ class RelayWorld {
     void connect(Host& from, std::uint32_t to);
     void queue(Host& from, const core::Send& send);
     void transmit(Host& host);
+    void look_again(Host& host);
     void arrive(std::uint32_t from, std::uint32_t to, std::uint64_t id, core::Send packet);
     void deliver(Host& host, std::uint32_t from, const core::Send& packet, std::uint32_t tag);
     void close(std::uint32_t from, std::uint32_t to, bool tells_closer);

@@ -14,6 +14,13 @@ constexpr std::size_t kWantedMax = 1024;
 /// numbers needs a control packet, which carries all of them, first.
 constexpr std::uint64_t kNumberGapMax = 1U << 14U;
 
+Operation hang_up_of(Rank child) {
+    Operation hang_up;
+    hang_up.kind = OperationKind::hang_up;
+    hang_up.peer = child;
+    return hang_up;
+}
+
 }  // namespace
 
 RelayChildren::RelayChildren(const CoreConfig& config,
@@ -41,12 +48,17 @@ void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operat
     for (auto next = children_.begin(); next != children_.end();) {
         const auto child = next++;
         if (now - child->second.heard_at > timeout) {
-            Operation hang_up;
-            hang_up.kind = OperationKind::hang_up;
-            hang_up.peer = child->first;
-            operations.push_back(hang_up);
+            operations.push_back(hang_up_of(child->first));
             forget(child->first);
         }
+    }
+}
+
+void RelayChildren::dismiss(OperationQueue& operations) {
+    while (!children_.empty()) {
+        const Rank child = children_.begin()->first;
+        operations.push_back(hang_up_of(child));
+        forget(child);
     }
 }
 

@@ -36,6 +36,8 @@ class RelayChildren {
     void on_heard(Instant now, Rank child);
     /// Forgets the children that were not heard for this long, and closes their connections.
     void expire(Instant now, Duration timeout, OperationQueue& operations);
+    /// Closes all connections: the children go to their next ancestors.
+    void dismiss(OperationQueue& operations);
     /// A child reported how many blocks its part of the tree holds.
     void on_pulse(Rank child, std::uint32_t blocks_held);
     /// A child confirmed RELEASE.

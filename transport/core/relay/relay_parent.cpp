@@ -44,6 +44,13 @@ void RelayParent::leave(Instant now) {
     choose_next(now);
 }
 
+void RelayParent::step_aside(Instant now) {
+    left_ = rank_;
+    is_aside_ = true;
+    place_ = tree_.members;
+    choose_next(now);
+}
+
 /// The next ancestor at once; after the source the parent again, later.
 void RelayParent::choose_next(Instant now) {
     is_connected_ = false;
@@ -51,11 +58,14 @@ void RelayParent::choose_next(Instant now) {
     pulse_at_.reset();
     connect_at_ = now;
     if (place_ == 0) {
-        place_ = own_place_;
+        place_ = is_aside_ ? tree_.members : own_place_;
         connect_at_ = now + retry_;
         retry_ = std::min(retry_ * 2, limits_.retry_max);
     }
     place_ = tree_.parent(place_);
+    if (place_ == own_place_) {
+        place_ = tree_.parent(place_);
+    }
     rank_ = tree_.at(place_);
 }
 

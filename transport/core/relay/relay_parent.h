@@ -4,7 +4,8 @@
 // blocks that the member needs, or nothing is heard of it for RelayLimits::silence, the member
 // connects to the next ancestor: the parent's parent, and at last the source. After the source
 // it begins again with its parent, more slowly each time. An ancestor that was left for
-// another one is not returned to while that one serves.
+// another one is not returned to while that one serves. A member that steps aside has the last
+// place of the chain as its first ancestor, and those of that place after it.
 #pragma once
 
 #include "transport/base/link_event.h"
@@ -24,12 +25,16 @@ class RelayParent {
 
     void start(Instant now);
     [[nodiscard]] Rank rank() const { return rank_; }
+    /// True if it is the one that the tree gives this member.
+    [[nodiscard]] bool is_first() const { return place_ == tree_.parent(own_place_); }
     /// True for a packet of the present parent.
     bool on_packet(Instant now, Rank from);
     /// The connection to the parent ended.
     void on_link(Instant now, const LinkEvent& event);
     /// The parent cannot give what this member needs.
     void leave(Instant now);
+    /// From now on the last member of the chain is the parent. Requires that this is another.
+    void step_aside(Instant now);
 
     /// Connects, when that is due, by a READY; speaks, when that is due, by a PULSE that says
     /// how many blocks this part of the tree holds.
@@ -56,6 +61,7 @@ class RelayParent {
     std::uint32_t own_place_;
     std::uint32_t place_;  ///< Of the present parent.
     Rank rank_;
+    bool is_aside_ = false;
     bool is_connected_ = false;  ///< READY was sent.
     bool is_heard_ = false;
     bool tells_connected_ = false;

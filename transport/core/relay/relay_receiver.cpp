@@ -8,6 +8,7 @@
 #include "transport/core/membership/release.h"
 #include "transport/core/receiver/reassembly.h"
 #include "transport/core/relay/relay_children.h"
+#include "transport/core/relay/relay_lag.h"
 #include "transport/core/relay/relay_parent.h"
 #include "transport/core/relay/relay_tree.h"
 #include "transport/core/sending/disk_watch.h"
@@ -27,6 +28,7 @@ struct RelayReceiver::RelayReception {
 
     void on_datagram(Instant now, const Datagram& datagram);
     void on_parent(Instant now, const Datagram& datagram);
+    void on_parent_holds(Instant now, std::uint32_t blocks);
     void on_child(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const wire::Offer& offer);
     void on_ready(Instant now, Rank child);
@@ -73,6 +75,7 @@ struct RelayReceiver::RelayReception {
     ControlQueue control;
     Reassembly reassembly;
     RelayParent parent;
+    RelayLag lag;
     RelayChildren children;
     RankSet done;      ///< Members known to hold the object.
     RankSet reported;  ///< The part of `done` that the present parent has received.
@@ -80,6 +83,7 @@ struct RelayReceiver::RelayReception {
     DiskWatch disk_watch;
     Instant source_at{};  ///< The last sign of life from the source, as parents pass it on.
     bool was_source_heard = false;
+    bool is_aside = false;
     bool is_started = false;
     bool is_finishing = false;
     std::uint64_t object_bytes = 0;
@@ -102,6 +106,7 @@ RelayReceiver::RelayReception::RelayReception(const CoreConfig& given,
       control{control_max(config)},
       reassembly{config, common},
       parent{config, limits, tree},
+      lag{limits.requested_max},
       children{config, limits, reassembly, reassembly.pool()},
       done{config.members},
       reported{config.members} {
@@ -151,12 +156,28 @@ void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datag
             source_at = std::max(source_at, sign);
             was_source_heard = true;
             pulse_at = std::min(pulse_at.value_or(now), now);  // It goes on at once.
+            on_parent_holds(now, body->packets);
         }
     } else if (datagram.header.type == PacketType::release) {
         if (const auto body = wire::read_ending(datagram.body)) {
             on_release(now, *body);
         }
     }
+}
+
+/// A slow member of a chain delays all below it, unless it steps aside. (The source says of no
+/// block that it holds it.) One that came from another parent does not: if that one stepped
+/// aside, too, it is the present parent that sends slowly.
+void RelayReceiver::RelayReception::on_parent_holds(Instant now, std::uint32_t blocks) {
+    const bool is_last = tree.place(config.own) + 1 == tree.members;
+    if (!wants_blocks() || is_aside || is_last || tree.degree > 1 || !parent.is_first() ||
+        !lag.on_pulse(blocks, reassembly.map().held()) || children.is_empty()) {
+        return;
+    }
+    is_aside = true;
+    subtree = 1;
+    children.dismiss(reassembly.operations());
+    parent.step_aside(now);
 }
 
 void RelayReceiver::RelayReception::on_child(Instant now, const Datagram& datagram) {
@@ -205,6 +226,9 @@ void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& off
 
 /// The offer follows when it is here.
 void RelayReceiver::RelayReception::on_ready(Instant now, Rank child) {
+    if (is_aside) {
+        return order(OperationKind::hang_up, child);
+    }
     children.on_ready(now, child);
     if (released) {
         control.push_peer(wire::PacketType::release, child, wire::write(*released));
@@ -316,6 +340,7 @@ void RelayReceiver::RelayReception::tell_pulse(Instant now) {
     wire::Pulse pulse;
     pulse.queue_us = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(age.count(), 0, std::numeric_limits<std::uint32_t>::max()));
+    pulse.packets = reassembly.has_begun() ? reassembly.map().held() : 0;
     children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
 }
 
@@ -331,6 +356,7 @@ void RelayReceiver::RelayReception::connect(Instant now) {
         order(OperationKind::connect, *next);
     }
     if (parent.take_connected()) {
+        lag.restart();
         reported.clear();
         reported_at = kLongAgo;
         if (leave) {
