@@ -135,12 +135,12 @@ LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash
 # so it brings no library into its host, rests on no version of one that the host happens to
 # have, and its symbols can't meet those of another plugin. Everything is hidden by default: a
 # hook asks for visibility("default") and is named in exports.lds.
-PLUGIN_CXXFLAGS := -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections
+SHARED_CXXFLAGS := -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections
 PLUGIN_LDFLAGS  := -shared -static-libstdc++ -static-libgcc -Wl,--gc-sections \
   -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.lds
 
 # Objects are made anew when the way to make them changed, not whenever this page did.
-how := $(CXX) $(CXXFLAGS) $(PLUGIN_CXXFLAGS)
+how := $(CXX) $(CXXFLAGS) $(SHARED_CXXFLAGS)
 ifneq ($(file <$(BUILD)/how),$(how))
 $(shell mkdir -p $(BUILD))$(file >$(BUILD)/how,$(how))
 endif
@@ -234,8 +234,8 @@ $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
 # Of spank/ every object, because Slurm finds the hooks by name; of the rest what these call.
-$(PLUGIN): $(call objects,pic,$(call found,spank)) \
-           $(call archives,pic,$(filter-out spank,$(plugin))) spank/exports.lds
+$(PLUGIN): $(call objects,obj,$(call found,spank)) \
+           $(call archives,obj,$(filter-out spank,$(plugin))) spank/exports.lds
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
@@ -243,8 +243,8 @@ $(PLUGIN): $(call objects,pic,$(call found,spank)) \
 # Of each MPI only one file is compiled. The compiler of MPI knows what it links with. As of the
 # plugin the C++ runtime is linked in and hidden: users' programs have theirs.
 $(MPI): $(BUILD)/libstagecast-mpi-%.so: $(BUILD)/mpi/%.o \
-        $(call objects,pic,$(call found,stager/mpi)) \
-        $(call archives,pic,$(filter-out stager/mpi,$(mpi))) stager/mpi/exports.lds
+        $(call objects,obj,$(call found,stager/mpi)) \
+        $(call archives,obj,$(filter-out stager/mpi,$(mpi))) stager/mpi/exports.lds
 	@echo "  LINK $@"
 	@OMPI_CC=$(CXX) MPICH_CC=$(CXX) $(MPICC_$*) $(LDFLAGS) -shared -static-libstdc++ \
 	    -static-libgcc -Wl,--gc-sections -Wl,--exclude-libs,ALL \
@@ -267,7 +267,7 @@ $(BUILD)/libstagecast-bcast-$1.so: $(BUILD)/mpi/$1/$2.o
 endef
 $(foreach one,$(mpis),$(foreach file,$(bcast_c),$(eval $(call bcast_object,$(one),$(file)))))
 BCAST_LIBS := -lcrypto -lxxhash -lisal $(filter -lIPSec_MB,$(LIBS))
-$(BCAST): $(BUILD)/libstagecast-bcast-%.so: $(call archives,pic,$(bcast) stager/mpi) \
+$(BCAST): $(BUILD)/libstagecast-bcast-%.so: $(call archives,obj,$(bcast) stager/mpi) \
         stager/mpi/bcast/exports.lds
 	@echo "  LINK $@"
 	@OMPI_CC=$(CXX) MPICH_CC=$(CXX) $(MPICC_$*) $(LDFLAGS) -shared -static-libstdc++ \
@@ -280,7 +280,6 @@ $(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
 	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
-$(foreach folder,$(sort $(plugin) $(mpi) $(bcast)),$(eval $(call archive_rule,pic,$(folder))))
 
 # Nothing in an object tells where the clone lies: the same sources make the same programs. (Not
 # part of "how": a clone that was moved is not made anew.)
@@ -288,11 +287,10 @@ placeless := -ffile-prefix-map=$(CURDIR)=.
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/how
 	@echo "  CXX  $<"; mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -c -o $@ $<
-$(BUILD)/pic/%.o: %.cpp $(BUILD)/how
-	@echo "  PIC  $<"; mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(placeless) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
-placed := $(addprefix $(BUILD)/,obj/stager/config/table.o obj/transport/os/installation.o \
-  pic/transport/os/installation.o)
+# What a library has is compiled once, for the programs, too.
+$(call objects,obj,$(call found,$(sort $(plugin) $(mpi) $(bcast)))): \
+  CXXFLAGS += $(SHARED_CXXFLAGS)
+placed := $(addprefix $(BUILD)/obj/,stager/config/table.o transport/os/installation.o)
 $(placed): CXXFLAGS += $(places)
 $(placed): $(BUILD)/places
 # Half the time that a unit test takes to compile would go into making it fast.

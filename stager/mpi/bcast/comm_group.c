@@ -12,7 +12,7 @@ enum { FAILURES_MAX = 2 };
 // ---- making
 
 // Settings are agreed in each MPI_COMM_WORLD. A communicator with ranks of another, spawned or
-// connected, has no group: each of its ranks finds a rank of no world of its own, and no message is needed.
+// connected, has no group: each of its ranks finds one of another, and no message is needed.
 static int is_of_one_world(MPI_Comm comm, int size) {
     MPI_Group here = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
