@@ -3,6 +3,7 @@
 #include "stager/config/engine_ports.h"
 #include "stager/mpi/addresses/common_network.h"
 #include "stager/mpi/addresses/host_addresses.h"
+#include "stager/mpi/messages/ip_field.h"
 #include "transport/base/fields.h"
 #include "transport/base/random_value.h"
 #include "transport/os/installation.h"
@@ -25,18 +26,6 @@ constexpr Duration kStallTimeout = std::chrono::seconds{10};
 /// Those of the engine without daemons (MulticastGroups=, engine_ports.h).
 constexpr std::array<std::uint8_t, 3> kGroups{239, 192, 68};
 constexpr std::uint32_t kGroupCount = 16;
-
-void put_ip(ByteWriter& out, const IpAddress& ip) {
-    out.blob(ip.bytes());
-}
-
-IpAddress take_ip(ByteReader& in) {
-    const auto ip = ip_from_bytes(in.blob(16));
-    if (!ip) {
-        in.fail();
-    }
-    return ip.value_or(IpAddress{});
-}
 
 void fields(auto& on, Like<MemberCard> auto& card) {
     on.text(card.release, kMaxReleaseBytes)

@@ -1,5 +1,6 @@
 #include "stager/mpi/messages/call_message.h"
 
+#include "stager/mpi/messages/ip_field.h"
 #include "transport/base/fields.h"
 #include "transport/os/descriptors.h"
 
@@ -19,18 +20,6 @@ constexpr std::size_t kMaxAddresses = 64;
 constexpr std::size_t kMaxWhy = 1024;
 /// A longer message is sent as a file in memory.
 constexpr std::size_t kMaxInside = 32U << 10U;
-
-void put_ip(ByteWriter& out, const IpAddress& ip) {
-    out.blob(ip.bytes());
-}
-
-IpAddress take_ip(ByteReader& in) {
-    const auto ip = ip_from_bytes(in.blob(16));
-    if (!ip) {
-        in.fail();
-    }
-    return ip.value_or(IpAddress{});
-}
 
 void put_seconds(ByteWriter& out, std::int64_t seconds) {
     out.u64(static_cast<std::uint64_t>(seconds));
