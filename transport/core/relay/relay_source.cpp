@@ -191,7 +191,8 @@ void RelaySource::RelayTransmission::on_completion(Instant now, const Completion
     if (is_over()) {
         return;
     }
-    if (done.verdict == Verdict::failed) {
+    if (done.verdict == Verdict::failed ||
+        (done.kind == OperationKind::finish && done.verdict != Verdict::good)) {
         return fail(config.own, done.why);
     }
     if (done.kind == OperationKind::load) {
