@@ -79,8 +79,10 @@ bool fuzz_one(Bytes input) {
         .blocks = blocks,
         .object_bytes = std::uint64_t{blocks - 1} * kBlockBytes + kDrivenLastBytes};
     const core::CoreConfig config = relay_config(reader, 0);
+    core::RelayLimits limits;
+    limits.descriptors_max = 1;
     DrivenCore<core::RelaySource, DrivenConnections> driven{
-        reader, blocks, config, shape, config.relay_degree};
+        reader, blocks, config, shape, config.relay_degree, limits};
     driven.run();
     return driven.has_finished();
 }

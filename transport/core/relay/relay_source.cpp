@@ -83,7 +83,7 @@ RelaySource::RelayTransmission::RelayTransmission(const CoreConfig& given,
       shape{shape_},
       tree{.members = config.members, .source = config.source, .degree = degree},
       control{control_max(config)},
-      stock{config, shape},
+      stock{config, shape, limits},
       children{config, limits, stock, stock.pool()},
       result{config},
       seen{config.members} {
