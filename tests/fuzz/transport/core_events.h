@@ -3,7 +3,7 @@
 // As driven_core.h reads it: what happens, one event after the other.
 #pragma once
 
-#include "tests/fuzz/transport/driven_core.h"
+#include "tests/fuzz/transport/driven_config.h"
 
 namespace stage {
 
@@ -22,9 +22,21 @@ class CoreEvents {
         put_piece(out_, text_of(body));
         return *this;
     }
-    CoreEvents& data(std::uint8_t block, std::uint8_t chunk, std::uint16_t bytes) {
-        head(wire::PacketType::data, 8, 0, true);
+    /// To the group, or by `from`, if that is not the source, alone.
+    CoreEvents& data(std::uint8_t block,
+                     std::uint8_t chunk,
+                     std::uint16_t bytes,
+                     std::uint16_t from = 0) {
+        head(wire::PacketType::data, 8, from, from == 0);
         out_.u8(block).u8(chunk).u16(bytes);
+        return *this;
+    }
+    /// The connection to a member stands and takes packets, or ended.
+    CoreEvents& link(LinkEvent::Kind kind, std::uint16_t peer) {
+        const unsigned members = kDrivenMembers;
+        const unsigned after = (peer + members - own_ - 1U) % members;
+        const unsigned how = 8U * after + (kind == LinkEvent::Kind::closed ? 7U : 0U);
+        out_.u8(7).u8(static_cast<std::uint8_t>(how));
         return *this;
     }
     /// What its disk was asked for first is done.

@@ -3,10 +3,12 @@
 // The contract of core/base/contract.h, by a driver whose network, disk and clock are the
 // input's: packets that no member would send, time that jumps, a disk that fails or never
 // answers. What comes by a session's keys is not the core's affair: every packet has a member's
-// rank and a header that can be read.
+// rank and a header that can be read. Of a core that uses connections the input makes and ends
+// them, and a Watch sees all that passes by them.
 #pragma once
 
 #include "tests/fuzz/fuzz.h"
+#include "transport/base/link_event.h"
 #include "transport/core/base/contract.h"
 #include "transport/core/base/object_shape.h"
 
@@ -20,16 +22,31 @@ namespace stage {
 
 inline constexpr std::uint16_t kDrivenMembers = 5;
 inline constexpr std::uint16_t kDrivenChunkBytes = wire::kMinChunkBytes + 64;
+/// Of a relay: what TCP carries.
+inline constexpr std::uint32_t kRelayChunkBytes = 16384;
 /// Of the last block of an object; those before are full.
 inline constexpr std::uint32_t kDrivenLastBytes = 1300;
 
-template <core::ProtocolCore Core>
+/// Of multicast: there are no connections.
+struct NoConnections {
+    explicit NoConnections(const core::CoreConfig& /*config*/) {}
+    void on_datagram(const core::Datagram& /*datagram*/) {}
+    void on_link(const LinkEvent& /*event*/) {}
+    void on_operation(const core::Operation& /*operation*/) {}
+    void check_send(const core::Send& /*send*/) {}
+    void check_outcome(const core::Outcome& /*outcome*/) const {}
+};
+
+template <core::ProtocolCore Core, class Watch = NoConnections>
 class DrivenCore {
   public:
     /// `blocks`: that the object has, or may be offered with.
     template <class... More>
-    DrivenCore(ByteReader& input, std::uint32_t blocks, std::uint16_t own, More&&... more)
-        : input_{input}, blocks_{blocks}, config_{read_config(own)} {
+    DrivenCore(ByteReader& input,
+               std::uint32_t blocks,
+               const core::CoreConfig& config,
+               More&&... more)
+        : input_{input}, blocks_{blocks}, config_{config}, watch_{config} {
         core_.emplace(config_, std::forward<More>(more)...);
     }
 
@@ -62,32 +79,11 @@ class DrivenCore {
                phase == core::Phase::handed_over;
     }
 
-    core::CoreConfig read_config(std::uint16_t own) {
-        const unsigned how = input_.u8();
-        core::CoreConfig config;
-        config.own = Rank{own};
-        config.members = kDrivenMembers;
-        config.source = Rank{0};
-        config.session = 1;
-        config.chunk_bytes = kDrivenChunkBytes;
-        config.chunk_bytes_fallback = (how & 1U) != 0 ? wire::kMinChunkBytes : 0U;
-        config.rate_bytes_per_s = (how & 2U) != 0 ? 10'000'000U : 0U;
-        config.leave_policy =
-            (how & 4U) != 0 ? core::LeavePolicy::congested : core::LeavePolicy::never;
-        config.readiness_policy =
-            (how & 8U) != 0 ? core::ReadinessPolicy::none : core::ReadinessPolicy::fence;
-        config.unreached_policy = static_cast<core::UnreachedPolicy>(how % 3U);
-        config.holds_already = (how & 16U) != 0;
-        config.rate_policy = (how & 32U) != 0 ? core::RatePolicy::acker : config.rate_policy;
-        config.resident_blocks = (how & 64U) != 0 ? 3 : 16;
-        config.group_buffer_bytes = (how & 128U) != 0 ? 1U << 18U : 0U;
-        return config;
-    }
-
     // ---- what happens
 
     void happen() {
         const std::uint8_t what = input_.u8();
+        is_late_ = is_late_ && what % 8U == 6;
         switch (what % 8U) {
             case 0:
             case 1:
@@ -104,9 +100,31 @@ class DrivenCore {
                 }
                 return;
             default:
-                what == 255 ? core_->on_abort(now_, Error{Blame::user, "aborted by the driver"})
-                            : core_->on_all_listen(now_);
+                return what == 255
+                           ? core_->on_abort(now_, Error{Blame::user, "aborted by the driver"})
+                           : happen_rarely();
         }
+    }
+
+    void happen_rarely() {
+        if constexpr (requires(std::span<const LinkEvent> events) {
+                          core_->on_links(now_, events);
+                      }) {
+            const unsigned how = input_.u8();
+            const LinkEvent event{
+                .peer = other(how),
+                .kind = how % 8U == 7 ? LinkEvent::Kind::closed : LinkEvent::Kind::ready};
+            watch_.on_link(event);
+            core_->on_links(now_, std::array{event});
+        } else {
+            core_->on_all_listen(now_);
+        }
+    }
+
+    /// One of the other members.
+    [[nodiscard]] Rank other(unsigned choice) const {
+        const unsigned after = 1U + choice / 8U % (kDrivenMembers - 1U);
+        return Rank{static_cast<std::uint16_t>((config_.own.value() + after) % kDrivenMembers)};
     }
 
     void wait() {
@@ -117,16 +135,21 @@ class DrivenCore {
         }
     }
 
+    /// A core that is due again at once would keep its process busy.
     void turn_at(Instant due) {
         now_ = std::max(now_ + std::chrono::microseconds{1}, due);
         core_->on_time(now_);
         follow();
+        const auto next = core_->deadline();
+        const bool was_late = std::exchange(is_late_, next && *next <= now_);
+        invariant(!was_late || !is_late_, "a core is not due again and again");
     }
 
     void receive(unsigned count) {
         std::vector<core::Datagram> datagrams;
         for (; count > 0 && input_.left() > 0; --count) {
             datagrams.push_back(read_datagram());
+            watch_.on_datagram(datagrams.back());
         }
         core_->on_datagrams(now_, datagrams);
         perform_all();
@@ -206,7 +229,8 @@ class DrivenCore {
     void load(core::Completion& done) {
         const std::uint32_t block = done.block.value();
         resident_.insert(block);
-        if (config_.own == config_.source) {
+        whole_.insert(block);
+        if (is_source()) {
             done.descriptor = {
                 .length = length_of(block), .wire_length = length_of(block), .leaf = {}};
         } else if (const auto stored = stored_.find(block); stored != stored_.end()) {
@@ -219,6 +243,9 @@ class DrivenCore {
     void account(const core::Operation& operation, const core::Completion& done) {
         if (done.verdict != core::Verdict::good) {
             return;
+        }
+        if (done.kind == core::OperationKind::verify) {
+            verified_.insert(done.block.value());
         }
         if (done.kind == core::OperationKind::store) {
             stored_[done.block.value()] = operation.descriptor;
@@ -259,18 +286,19 @@ class DrivenCore {
     void perform(const core::Operation& operation) {
         using Kind = core::OperationKind;
         const std::uint32_t block = operation.block.value();
+        watch_.on_operation(operation);
         switch (operation.kind) {
             case Kind::place:
                 end_lease(operation);
                 invariant(operation.chunk.value() <= kBlockBytes / chunk_bytes(),
                           "a chunk has its place in a block's buffer");
                 become_resident(block);
+                placed_[block].insert(operation.chunk.value());
                 return;
             case Kind::drop:
                 return end_lease(operation);
             case Kind::release:
-                invariant(resident_.erase(block) == 1, "what is released was resident");
-                return;
+                return release(block);
             case Kind::encode:
             case Kind::reconstruct:
                 return code(operation);
@@ -283,13 +311,18 @@ class DrivenCore {
                 invariant(!std::exchange(is_finishing_, true), "finish is asked once");
                 invariant(is_whole(), "only a complete block is finished");
                 break;
-            case Kind::verify:
             case Kind::store:
+                invariant(operation.descriptor.encoding == wire::Encoding::hole ||
+                              verified_.contains(block),
+                          "only a block with a good digest is stored");
+                [[fallthrough]];
+            case Kind::verify:
                 invariant(operation.descriptor.length <= kBlockBytes, "a block has its size");
                 become_resident(block);
                 break;
             case Kind::load:
-                invariant(block < blocks_, "what is loaded is of the object");
+                invariant(is_source() ? block < blocks_ : stored_.contains(block),
+                          "what is loaded is of the object, or was stored");
                 break;
         }
         under_way_.push_back(operation);
@@ -307,6 +340,13 @@ class DrivenCore {
         invariant(resident_.size() <= config_.resident_blocks, "few blocks are resident");
     }
 
+    void release(std::uint32_t block) {
+        invariant(resident_.erase(block) == 1, "what is released was resident");
+        placed_.erase(block);
+        verified_.erase(block);
+        whole_.erase(block);
+    }
+
     void code(const core::Operation& operation) {
         invariant(operation.code != nullptr, "what is coded has a code");
         become_resident(operation.block.value());
@@ -316,6 +356,10 @@ class DrivenCore {
         for (const std::uint16_t lost : operation.code->lost) {
             invariant(lost < symbols.size(), "what is made good is of the object");
             become_resident(symbols[lost].block.value());
+            placed_[symbols[lost].block.value()].insert(symbols[lost].chunk.value());
+        }
+        if (operation.kind == core::OperationKind::encode) {
+            whole_.insert(operation.block.value());
         }
         invariant(operation.code->lost.size() == operation.code->with.size(),
                   "as many chunks are restored as parities are here");
@@ -332,9 +376,20 @@ class DrivenCore {
             invariant(resident_.contains(send.block.value()), "what is sent is resident");
             invariant(send.first.value() + send.count <= kBlockBytes / chunk_bytes() + 1U,
                       "what is sent is of its block");
+            for (std::uint32_t chunk = 0; chunk < send.count; ++chunk) {
+                invariant(has(send.block.value(), send.first.value() + chunk),
+                          "what is sent was received");
+            }
         } else {
             invariant(send.body.size() <= wire::kMaxBodyBytes, "a body fits a packet");
         }
+        watch_.check_send(send);
+    }
+
+    [[nodiscard]] bool has(std::uint32_t block, std::uint32_t chunk) const {
+        const auto placed = placed_.find(block);
+        return whole_.contains(block) ||
+               (placed != placed_.end() && placed->second.contains(chunk));
     }
 
     void check_outcome() {
@@ -345,13 +400,18 @@ class DrivenCore {
         const bool holds =
             now.phase == core::Phase::holding || now.phase == core::Phase::released;
         invariant(!holds || is_finished_, "a member that holds the object has finished it");
+        watch_.check_outcome(now);
     }
 
     /// Of a receiver: every block that was offered. The source reads its own.
     [[nodiscard]] bool is_whole() const {
-        return config_.own == config_.source || config_.holds_already ||
-               stored_.size() == blocks_;
+        std::size_t held = stored_.size();
+        for (const core::BlockRun& run : config_.held_before) {
+            held += run.count;
+        }
+        return is_source() || config_.holds_already || held == blocks_;
     }
+    [[nodiscard]] bool is_source() const { return config_.own == config_.source; }
     [[nodiscard]] std::uint32_t chunk_bytes() const { return outcome().chunk_bytes; }
     [[nodiscard]] std::uint32_t length_of(std::uint32_t block) const {
         return block + 1 == blocks_ ? kDrivenLastBytes : kBlockBytes;
@@ -368,11 +428,16 @@ class DrivenCore {
     std::uint64_t last_sent_ = 0;
     std::set<std::uint64_t> leases_;
     std::set<std::uint32_t> resident_;
+    std::map<std::uint32_t, std::set<std::uint32_t>> placed_;  ///< Chunks of resident blocks.
+    std::set<std::uint32_t> whole_;     ///< Resident blocks that were read or computed.
+    std::set<std::uint32_t> verified_;  ///< Resident blocks.
     std::map<std::uint32_t, wire::Descriptor> stored_;
     std::vector<core::Operation> under_way_;
     core::Phase phase_ = core::Phase::wiring;
     bool is_finishing_ = false;
     bool is_finished_ = false;
+    bool is_late_ = false;
+    Watch watch_;
 };
 
 }  // namespace stage

@@ -83,7 +83,7 @@ bool fuzz_one(Bytes input) {
     ByteReader reader{input};
     const std::uint32_t blocks = 1U + reader.u8() % 6U;
     Prng prng{7};
-    DrivenCore<core::Receiver> driven{reader, blocks, kOwn, prng};
+    DrivenCore<core::Receiver> driven{reader, blocks, multicast_config(reader, kOwn), prng};
     driven.run();
     return driven.has_finished();
 }

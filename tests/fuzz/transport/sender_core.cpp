@@ -80,7 +80,10 @@ bool fuzz_one(Bytes input) {
         .blocks = blocks,
         .object_bytes = std::uint64_t{blocks - 1} * kBlockBytes + kDrivenLastBytes};
     Prng prng{7};
-    DrivenCore<core::Sender> driven{reader, blocks, 0, shape, prng};
+    core::Limits limits;
+    limits.source_descriptors_max = 1;
+    DrivenCore<core::Sender> driven{
+        reader, blocks, multicast_config(reader, 0), shape, prng, limits};
     driven.run();
     return driven.has_finished();
 }

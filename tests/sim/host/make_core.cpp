@@ -33,15 +33,18 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.stall_timeout = plan.stall_timeout;
     config.finish_extra = plan.finish_extra;
     config.linger = plan.linger;
+    core::Limits limits;
+    limits.source_descriptors_max = plan.descriptors_max < limits.descriptors_max
+                                        ? plan.descriptors_max
+                                        : limits.source_descriptors_max;
     if (rank != plan.source) {
-        core::Limits limits;
         limits.descriptors_max = plan.descriptors_max;
         limits.stream_wait = plan.stream_wait.value_or(limits.stream_wait);
         return std::make_unique<HeldCore<core::Receiver>>(config, prng, limits);
     }
     const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
                                   .object_bytes = plan.object_bytes()};
-    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng);
+    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng, limits);
 }
 
 }  // namespace stage::sim

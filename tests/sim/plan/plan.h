@@ -122,7 +122,8 @@ struct Plan {
     /// Spare buffers of each receiver, as its core knows them, and as many as there are.
     std::uint32_t spill_blocks = 0;
     std::optional<std::uint32_t> spare_blocks{};
-    std::uint32_t descriptors_max = 512;  ///< See core/base/limits.h.
+    /// See core/base/limits.h. If there are fewer, the source, too, has no more than these.
+    std::uint32_t descriptors_max = 512;
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t configured_bytes_per_s = 125'000'000;
     bool is_acker_paced = false;  ///< If no rate is configured.

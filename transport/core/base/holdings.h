@@ -27,6 +27,10 @@ class Holdings {
     /// descriptor is unknown.
     [[nodiscard]] virtual std::vector<std::byte> describe(BlockIndex block,
                                                           std::uint32_t count) const = 0;
+    /// The descriptor will be known when the block is read back, which is worth it.
+    [[nodiscard]] virtual bool is_described_by_load(BlockIndex /*block*/) const {
+        return false;
+    }
 };
 
 }  // namespace stage::core

@@ -277,6 +277,8 @@ struct Limits {
     std::size_t outbox_max = 256;  ///< Control packets that wait to be sent.
     /// Descriptors that a receiver keeps; two for each resident block if that is more.
     std::uint32_t descriptors_max = 512;
+    /// Those that a source keeps: of 32 GiB. It reads older blocks again to describe them.
+    std::uint32_t source_descriptors_max = 1U << 15U;
     /// How long packets of the stream may wait for room in the socket.
     Duration stream_wait = std::chrono::milliseconds{100};
     /// Blocks that are read before the first pass needs them.

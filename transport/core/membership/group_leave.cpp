@@ -10,6 +10,8 @@ namespace {
 using wire::Standing;
 
 constexpr Duration kTellMax = std::chrono::milliseconds{250};
+/// Of a source's clock, nanoseconds: no sum or difference of such times overflows.
+constexpr std::uint64_t kClockMax = std::uint64_t{1} << 61U;
 
 }  // namespace
 
@@ -36,7 +38,7 @@ bool GroupLeave::on_pulse(Instant now, const Datagram& datagram, const wire::Pul
         return false;  // of a standing that is over; or of a path that has no stream
     }
     queue_.expect(is_fetching() ? interval() : limits_.pulse_interval);
-    queue_.on_pulse(Duration{static_cast<Duration::rep>(pulse.sent_at_ns)},
+    queue_.on_pulse(Duration{static_cast<Duration::rep>(std::min(pulse.sent_at_ns, kClockMax))},
                     datagram.arrived_at,
                     pulse.packets,
                     std::chrono::microseconds{pulse.queue_us});

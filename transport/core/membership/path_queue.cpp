@@ -57,7 +57,9 @@ void PathQueue::measure_packets(Duration sent, std::uint32_t packets) {
     if (passed >= Duration::zero() && passed < limits_.queue_window) {
         return;
     }
-    packet_time_ = passed / std::max(packets - pace_packets_, 1U);
+    // (A source's clock may be set.)
+    packet_time_ = std::clamp<Duration>(
+        passed / std::max(packets - pace_packets_, 1U), Duration::zero(), limits_.queue_most);
     pace_since_ = sent;
     pace_packets_ = packets;
 }

@@ -16,6 +16,8 @@ struct RelayLimits {
     std::uint32_t requested_max = 8;
     /// The source reads this many blocks before a child requests them.
     std::uint32_t load_ahead_max = 8;
+    /// Descriptors that the source keeps, or one for each of its buffers.
+    std::uint32_t descriptors_max = 1U << 15U;
     /// DATA that is handed to a connection before it reports that it can take more.
     std::uint32_t send_bytes_max = 128U << 10U;
     /// A connection carries a packet at least this often, in each direction.

@@ -138,7 +138,8 @@ void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& dat
 void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     if (datagram.header.type == PacketType::offer) {
-        if (const auto body = wire::read_offer(datagram.body); body && offer_body.empty()) {
+        const bool is_wanted = offer_body.empty() && !is_over();
+        if (const auto body = wire::read_offer(datagram.body); body && is_wanted) {
             offer_body.assign(datagram.body.begin(), datagram.body.end());
             on_offer(now, *body);
         }

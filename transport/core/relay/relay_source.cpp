@@ -83,7 +83,7 @@ RelaySource::RelayTransmission::RelayTransmission(const CoreConfig& given,
       shape{shape_},
       tree{.members = config.members, .source = config.source, .degree = degree},
       control{control_max(config)},
-      stock{config, shape},
+      stock{config, shape, limits},
       children{config, limits, stock, stock.pool()},
       result{config},
       seen{config.members} {
@@ -191,7 +191,8 @@ void RelaySource::RelayTransmission::on_completion(Instant now, const Completion
     if (is_over()) {
         return;
     }
-    if (done.verdict == Verdict::failed) {
+    if (done.verdict == Verdict::failed ||
+        (done.kind == OperationKind::finish && done.verdict != Verdict::good)) {
         return fail(config.own, done.why);
     }
     if (done.kind == OperationKind::load) {

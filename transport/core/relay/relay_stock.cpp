@@ -4,11 +4,14 @@
 
 namespace stage::core {
 
-RelayStock::RelayStock(const CoreConfig& config, const ObjectShape& shape)
+RelayStock::RelayStock(const CoreConfig& config,
+                       const ObjectShape& shape,
+                       const RelayLimits& limits)
     : cut_{config.chunk_bytes},
       blocks_{shape.blocks},
-      descriptors_{shape.blocks, shape.blocks},
-      pool_{config.resident_blocks} {
+      pool_{config.resident_blocks},
+      descriptors_{
+          shape.blocks, std::max(limits.descriptors_max, config.resident_blocks), pool_} {
 }
 
 void RelayStock::order_loads(std::uint32_t below,
@@ -28,16 +31,15 @@ bool RelayStock::wants_loads(std::uint32_t below) const {
 }
 
 Result<std::uint64_t> RelayStock::on_loaded(const Completion& done) {
-    const bool is_first = !descriptors_.knows(done.block);
-    const bool is_same = is_first || descriptors_.at(done.block) == done.descriptor;
-    if (done.verdict == Verdict::bad_digest || !is_same || done.descriptor.length == 0) {
+    const bool is_first = !descriptors_.was_read(done.block);
+    if (done.verdict == Verdict::bad_digest || done.descriptor.length == 0 ||
+        !descriptors_.on_read(done.block, done.descriptor)) {
         return Error{Blame::user, "what is staged changed while it was read"};
     }
     pool_.settle(done.block);
     if (!is_first) {
         return std::uint64_t{0};
     }
-    descriptors_.learn(done.block, done.descriptor);
     ++read_;
     return std::uint64_t{done.descriptor.length};
 }
@@ -48,7 +50,7 @@ bool RelayStock::has(BlockIndex block, std::uint32_t chunk) const {
 
 /// A block that was not read yet is read in its turn.
 bool RelayStock::can_load(BlockIndex block) const {
-    return descriptors_.knows(block) && !pool_.contains(block);
+    return descriptors_.was_read(block) && !pool_.contains(block);
 }
 
 bool RelayStock::is_absent(BlockIndex block) const {
@@ -56,7 +58,10 @@ bool RelayStock::is_absent(BlockIndex block) const {
 }
 
 std::uint32_t RelayStock::chunks(BlockIndex block) const {
-    return descriptors_.knows(block) ? cut_.chunks(descriptors_.at(block).wire_length) : 0;
+    if (const wire::Descriptor* const known = descriptors_.find(block)) {
+        return cut_.chunks(known->wire_length);
+    }
+    return descriptors_.was_read(block) ? cut_.chunks_max() : 0;  // At most.
 }
 
 std::vector<std::byte> RelayStock::describe(BlockIndex block, std::uint32_t count) const {

@@ -7,17 +7,18 @@
 
 #include "transport/base/result.h"
 #include "transport/core/base/contract.h"
-#include "transport/core/base/descriptor_table.h"
 #include "transport/core/base/holdings.h"
 #include "transport/core/base/object_shape.h"
+#include "transport/core/relay/relay_limits.h"
 #include "transport/core/sending/buffer_pool.h"
 #include "transport/core/sending/operation_queue.h"
+#include "transport/core/sending/source_descriptors.h"
 
 namespace stage::core {
 
 class RelayStock final : public Holdings {
   public:
-    RelayStock(const CoreConfig& config, const ObjectShape& shape);
+    RelayStock(const CoreConfig& config, const ObjectShape& shape, const RelayLimits& limits);
 
     [[nodiscard]] BufferPool& pool() { return pool_; }
     /// Queues first reads of blocks before `below`.
@@ -44,8 +45,8 @@ class RelayStock final : public Holdings {
     std::uint32_t blocks_;
     std::uint32_t next_read_ = 0;
     std::uint32_t read_ = 0;  ///< Blocks that were read at least once.
-    DescriptorTable descriptors_;
     BufferPool pool_;
+    SourceDescriptors descriptors_;
 };
 
 }  // namespace stage::core

@@ -37,7 +37,7 @@ void RepairServer::on_request(Instant now,
     std::uint32_t budget = limits_.answer_chunks_max;
     for (const wire::ChunkRun& run : request.runs) {
         if (run.count == 0) {
-            answer_descriptor(from, run, lacking, out);
+            answer_descriptor(now, from, run, lacking, out);
             continue;
         }
         const Destination to{.to_group = false, .peer = from};
@@ -68,16 +68,32 @@ void RepairServer::push_lacking(Rank to,
     }
 }
 
-void RepairServer::answer_descriptor(Rank from,
+void RepairServer::answer_descriptor(Instant now,
+                                     Rank from,
                                      const wire::ChunkRun& run,
                                      wire::Request& lacking,
                                      ControlQueue& out) {
     auto body = holdings_.describe(run.block, wire::kMaxDescriptors);
-    if (body.empty()) {
-        lacking.runs.push_back(run);
-    } else {
+    if (!body.empty()) {
         out.push_peer(wire::PacketType::describe, from, std::move(body));
+    } else if (!holdings_.is_described_by_load(run.block) ||
+               !enqueue_descriptor(now, from, run.block, lacking.id)) {
+        lacking.runs.push_back(run);
     }
+}
+
+/// The block is read back. Its first chunk goes with the answer.
+bool RepairServer::enqueue_descriptor(Instant now,
+                                      Rank from,
+                                      BlockIndex block,
+                                      std::uint32_t request) {
+    const Destination to{.to_group = false, .peer = from};
+    if (enqueue(now, to, {.block = block, .first = 0, .count = 1}, request) !=
+        Enqueued::waits) {
+        return false;
+    }
+    find(to, block)->is_to_describe = true;
+    return true;
 }
 
 /// LACKING names the missing chunks of a run one by one, so that they are requested from others
@@ -293,10 +309,7 @@ RepairServer::NumberSent& RepairServer::sent_to(Rank peer) {
 /// A DATA packet carries 16 bits of its number: before a peer that has received nothing for
 /// long can open one, a control packet must state the whole number. It may be lost, so several
 /// answers begin with one. See docs/protocol, 2.3.
-void RepairServer::send_number(const Job& job,
-                               SendBatch& batch,
-                               Pacer& pacer,
-                               Numbering& numbers) {
+void RepairServer::send_number(Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers) {
     if (job.to.to_group) {
         return;
     }
@@ -306,14 +319,16 @@ void RepairServer::send_number(const Job& job,
     } else if (sent.number + limits_.number_gap_max <= numbers.last()) {
         sent.stated = 0;
     }
-    if (sent.stated >= kNumberStated) {
+    const bool is_stated = sent.stated >= kNumberStated;
+    if (is_stated && !job.is_to_describe) {
         return;
     }
     auto body = holdings_.describe(job.block, 1);
     if (body.empty()) {
         return;
     }
-    ++sent.stated;
+    sent.stated = static_cast<std::uint8_t>(std::min(sent.stated + 1U, 0U + kNumberStated));
+    job.is_to_describe = false;
     Send send;
     send.type = wire::PacketType::describe;
     send.to = job.to;

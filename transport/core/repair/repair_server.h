@@ -60,8 +60,9 @@ class RepairServer {
         ChunkSet wanted;
         std::uint32_t request = 0;
         Instant asked_at{};
-        bool is_ready = false;   ///< The block is resident.
-        bool is_pinned = false;  ///< By this job.
+        bool is_ready = false;        ///< The block is resident.
+        bool is_pinned = false;       ///< By this job.
+        bool is_to_describe = false;  ///< The requester asked for the descriptor, too.
     };
     struct NumberSent {
         Rank peer;
@@ -78,7 +79,12 @@ class RepairServer {
                                    std::uint32_t request);
     [[nodiscard]] bool is_loading_block(BlockIndex block) const;
     [[nodiscard]] std::deque<Job>::iterator find(const Destination& to, BlockIndex block);
-    void answer_descriptor(Rank from,
+    [[nodiscard]] bool enqueue_descriptor(Instant now,
+                                          Rank from,
+                                          BlockIndex block,
+                                          std::uint32_t request);
+    void answer_descriptor(Instant now,
+                           Rank from,
                            const wire::ChunkRun& run,
                            wire::Request& lacking,
                            ControlQueue& out);
@@ -93,7 +99,7 @@ class RepairServer {
     [[nodiscard]] bool send_some(
         Instant now, Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
     [[nodiscard]] NumberSent& sent_to(Rank peer);
-    void send_number(const Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
+    void send_number(Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
 
     RepairLimits limits_;
     std::uint32_t packet_bytes_;

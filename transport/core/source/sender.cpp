@@ -349,7 +349,7 @@ void Sender::Transmission::on_loaded(const Completion& done) {
     if (done.verdict == Verdict::failed) {
         return ending.fail(config.own, done.why.blame(), done.why.sentence());
     }
-    const bool is_first = !blocks.descriptors().knows(done.block);
+    const bool is_first = !blocks.was_read(done.block);
     const auto bytes = blocks.on_loaded(done);
     if (!bytes) {
         return ending.fail(config.own, bytes.error().blame(), bytes.error().sentence());

@@ -9,22 +9,22 @@ SourceBlocks::SourceBlocks(const CoreConfig& config,
                            const Limits& limits)
     : cut_{config.chunk_bytes},
       blocks_{shape.blocks},
-      descriptors_{shape.blocks, shape.blocks},
       pool_{config.resident_blocks},
-      pass_{config, shape, limits, descriptors_, pool_} {
+      descriptors_{
+          shape.blocks, std::max(limits.source_descriptors_max, config.resident_blocks), pool_},
+      pass_{config, shape, limits, descriptors_.recent(), pool_} {
 }
 
 Result<std::uint64_t> SourceBlocks::on_loaded(const Completion& done) {
-    const bool is_first = !descriptors_.knows(done.block);
-    const bool is_same = is_first || descriptors_.at(done.block) == done.descriptor;
-    if (done.verdict == Verdict::bad_digest || !is_same || done.descriptor.length == 0) {
+    const bool is_first = !descriptors_.was_read(done.block);
+    if (done.verdict == Verdict::bad_digest || done.descriptor.length == 0 ||
+        !descriptors_.on_read(done.block, done.descriptor)) {
         return Error{Blame::user, "what is staged changed while it was read"};
     }
     if (!is_first) {
         pool_.settle(done.block);
         return std::uint64_t{0};
     }
-    descriptors_.learn(done.block, done.descriptor);
     pass_.on_loaded(done.block);
     return std::uint64_t{done.descriptor.length};
 }
@@ -63,7 +63,11 @@ bool SourceBlocks::can_load(BlockIndex block) const {
 }
 
 std::uint32_t SourceBlocks::chunks(BlockIndex block) const {
-    return descriptors_.knows(block) ? cut_.chunks(descriptors_.at(block).wire_length) : 0;
+    if (const wire::Descriptor* const known = descriptors_.find(block)) {
+        return cut_.chunks(known->wire_length);
+    }
+    // At most; how many is known again when it was read again.
+    return descriptors_.was_read(block) ? cut_.chunks_max() : 0;
 }
 
 std::vector<std::byte> SourceBlocks::describe(BlockIndex block, std::uint32_t count) const {

@@ -5,11 +5,11 @@
 #pragma once
 
 #include "transport/core/base/contract.h"
-#include "transport/core/base/descriptor_table.h"
 #include "transport/core/base/holdings.h"
 #include "transport/core/base/limits.h"
 #include "transport/core/base/object_shape.h"
 #include "transport/core/sending/buffer_pool.h"
+#include "transport/core/sending/source_descriptors.h"
 #include "transport/core/source/first_pass.h"
 
 #include <optional>
@@ -24,7 +24,9 @@ class SourceBlocks final : public Holdings {
     [[nodiscard]] FirstPass& pass() { return pass_; }
     [[nodiscard]] const FirstPass& pass() const { return pass_; }
     [[nodiscard]] BufferPool& pool() { return pool_; }
-    [[nodiscard]] const DescriptorTable& descriptors() const { return descriptors_; }
+    /// All, if the object is small (Limits::source_descriptors_max).
+    [[nodiscard]] const DescriptorTable& descriptors() const { return descriptors_.recent(); }
+    [[nodiscard]] bool was_read(BlockIndex block) const { return descriptors_.was_read(block); }
     [[nodiscard]] std::uint32_t chunks_max() const { return cut_.chunks_max(); }
 
     /// A load ended well: the bytes of a block that was read for the first time, 0 for one that
@@ -48,12 +50,15 @@ class SourceBlocks final : public Holdings {
     [[nodiscard]] std::uint32_t chunks(BlockIndex block) const override;
     [[nodiscard]] std::vector<std::byte> describe(BlockIndex block,
                                                   std::uint32_t count) const override;
+    [[nodiscard]] bool is_described_by_load(BlockIndex block) const override {
+        return can_load(block) && descriptors_.find(block) == nullptr;
+    }
 
   private:
     Cut cut_;
     std::uint32_t blocks_;
-    DescriptorTable descriptors_;
     BufferPool pool_;
+    SourceDescriptors descriptors_;
     FirstPass pass_;
 };
 

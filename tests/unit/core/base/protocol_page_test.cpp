@@ -183,6 +183,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
 #undef SAYS
     constants["outbox_max"] = plain(all.outbox_max);
     constants["descriptors_max"] = plain(all.descriptors_max);
+    constants["source_descriptors_max"] = plain(all.source_descriptors_max);
     constants["stream_wait"] = plain(all.stream_wait);
     constants["load_ahead_max"] = plain(all.load_ahead_max);
     return constants;

@@ -29,13 +29,19 @@ class FakeHoldings final : public Holdings {
     }
     [[nodiscard]] std::vector<std::byte> describe(BlockIndex wanted,
                                                   std::uint32_t) const override {
-        return chunks(wanted) == 0 ? std::vector<std::byte>{}
-                                   : wire::write(wire::Describe{
-                                         .first = wanted, .descriptors = {raw_block(100'000)}});
+        return chunks(wanted) == 0 || forgotten.contains(wanted)
+                   ? std::vector<std::byte>{}
+                   : wire::write(
+                         wire::Describe{.first = wanted, .descriptors = {raw_block(100'000)}});
+    }
+
+    [[nodiscard]] bool is_described_by_load(BlockIndex wanted) const override {
+        return forgotten.contains(wanted);
     }
 
     std::map<BlockIndex, std::set<std::uint32_t>> memory;
     std::set<BlockIndex> disk;
+    std::set<BlockIndex> forgotten;  ///< Descriptors that reading the block provides again.
 };
 
 struct World {
@@ -103,6 +109,29 @@ TEST_CASE("what is lacking is said at once, chunk by chunk") {
     CHECK(body->id == 7);
     CHECK(body->runs == std::vector<wire::ChunkRun>{run(0, 6, 1), run(1, 0, 2), run(2, 0, 0)});
     CHECK(world.sent().size() == 2);
+}
+
+TEST_CASE("a descriptor that is forgotten is sent once its block was read again") {
+    World world;
+    world.holdings.disk = {block(5)};
+    world.holdings.forgotten = {block(5)};
+    world.request(3, {run(5, 0, 0)});
+    CHECK(world.out.is_empty());
+    world.server.order_loads(world.operations, world.ticket);
+    REQUIRE(taken(world.operations).size() == 1);
+    world.holdings.disk.clear();
+    world.holdings.forgotten.clear();
+    world.holdings.memory[block(5)] = {0, 1};
+    world.pool.settle(block(5));
+    world.server.on_loaded(block(5), true, world.out);
+    const auto sends = world.sent();
+    REQUIRE(sends.size() == 2);
+    CHECK(sends[0].type == wire::PacketType::describe);
+    CHECK(sends[0].to == Destination{.to_group = false, .peer = rank(3)});
+    CHECK(wire::read_describe(sends[0].body)->first == block(5));
+    CHECK(sends[1].block == block(5));
+    CHECK(sends[1].count == 1);
+    CHECK(world.sent().empty());
 }
 
 TEST_CASE("a run beyond its block, or of no block, is lacking") {
