@@ -25,6 +25,29 @@ listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
   done
 }
 
+opened_by() { lab on "$1" bash -c 'nstat -asz TcpActiveOpens TcpExtTCPSynRetrans | awk "/^Tcp/ { print \$2 }" | paste -sd " "'; }
+
+@test "every host's first SYN is lost: the next connection is made before TCP repeats it" {
+  local node opened repeated opened_before repeated_before before=() all=0
+  source_file 3000000
+  for node in "${NODES[@]}"; do
+    lab on "$node" iptables -w -t raw -A PREROUTING -p tcp --syn --dport 6831:6893 \
+      -m statistic --mode nth --every 1000000 --packet 0 -j DROP
+    before+=("$(opened_by "$node")")
+  done
+  relay
+  ends
+  received
+  for node in "${NODES[@]:1}"; do
+    read -r opened repeated <<< "$(opened_by "$node")"
+    read -r opened_before repeated_before <<< "${before[${node#n}]}"
+    [ $((opened - opened_before)) -ge 2 ]
+    all=$((all + repeated - repeated_before))
+  done
+  for node in "${NODES[@]}"; do lab on "$node" iptables -w -t raw -F PREROUTING; done
+  [ "$all" -lt 5 ]   # 5 hosts would have waited a second each
+}
+
 @test "100 MB, as fast as possible: no host holds more than 64 MB for itself" {
   source_file 100000000
   relay
