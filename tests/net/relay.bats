@@ -87,6 +87,27 @@ opened_by() { lab on "$1" bash -c 'nstat -asz TcpActiveOpens TcpExtTCPSynRetrans
   lab on n2 rm -f /tmp/.received.copy.stagecast.0.2
 }
 
+address_of() { echo "10.77.1.$((${1#n} + 1))"; }
+is_child_of() {
+  lab on "$1" bash -c "ss -Htn state established '( dst $(address_of "$2") and dport >= :6831 and dport <= :6893 )' | grep -q ."
+}
+held_before() { [ "$(echo "$(json "$1" held_at) < $(json "$2" held_at)" | bc)" = 1 ]; }
+
+@test "a host behind a link of half the rate goes to the chain's end, and the one below it to the one above" {
+  local node
+  in_switch tc qdisc add dev p0-n3 root tbf rate 50mbit burst 128kb latency 30ms
+  source_file 64000000
+  relay --rate-max=100mbit
+  wait_for 10 is_child_of n4 n3
+  wait_for 25 is_child_of n3 n5
+  wait_for 10 is_child_of n4 n2
+  run ! is_child_of n4 n3
+  ends
+  in_switch tc qdisc del dev p0-n3 root
+  received
+  for node in n1 n2 n4 n5; do held_before $node n3; done
+}
+
 @test "a host in the chain that stops for 4 s delays no host behind it for longer than a moment" {
   source_file 40000000
   relay --rate-max=80mbit
