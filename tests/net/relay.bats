@@ -25,6 +25,29 @@ listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
   done
 }
 
+opened_by() { lab on "$1" bash -c 'nstat -asz TcpActiveOpens TcpExtTCPSynRetrans | awk "/^Tcp/ { print \$2 }" | paste -sd " "'; }
+
+@test "every host's first SYN is lost: the next connection is made before TCP repeats it" {
+  local node opened repeated opened_before repeated_before before=() all=0
+  source_file 3000000
+  for node in "${NODES[@]}"; do
+    lab on "$node" iptables -w -t raw -A PREROUTING -p tcp --syn --dport 6831:6893 \
+      -m statistic --mode nth --every 1000000 --packet 0 -j DROP
+    before+=("$(opened_by "$node")")
+  done
+  relay
+  ends
+  received
+  for node in "${NODES[@]:1}"; do
+    read -r opened repeated <<< "$(opened_by "$node")"
+    read -r opened_before repeated_before <<< "${before[${node#n}]}"
+    [ $((opened - opened_before)) -ge 2 ]
+    all=$((all + repeated - repeated_before))
+  done
+  for node in "${NODES[@]}"; do lab on "$node" iptables -w -t raw -F PREROUTING; done
+  [ "$all" -lt 5 ]   # 5 hosts would have waited a second each
+}
+
 @test "100 MB, as fast as possible: no host holds more than 64 MB for itself" {
   source_file 100000000
   relay
@@ -62,6 +85,27 @@ listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
     grep -q '10.77.1.3.*no progress' "$WORK/$node.err"
   done
   lab on n2 rm -f /tmp/.received.copy.stagecast.0.2
+}
+
+address_of() { echo "10.77.1.$((${1#n} + 1))"; }
+is_child_of() {
+  lab on "$1" bash -c "ss -Htn state established '( dst $(address_of "$2") and dport >= :6831 and dport <= :6893 )' | grep -q ."
+}
+held_before() { [ "$(echo "$(json "$1" held_at) < $(json "$2" held_at)" | bc)" = 1 ]; }
+
+@test "a host behind a link of half the rate goes to the chain's end, and the one below it to the one above" {
+  local node
+  in_switch tc qdisc add dev p0-n3 root tbf rate 50mbit burst 128kb latency 30ms
+  source_file 64000000
+  relay --rate-max=100mbit
+  wait_for 10 is_child_of n4 n3
+  wait_for 25 is_child_of n3 n5
+  wait_for 10 is_child_of n4 n2
+  run ! is_child_of n4 n3
+  ends
+  in_switch tc qdisc del dev p0-n3 root
+  received
+  for node in n1 n2 n4 n5; do held_before $node n3; done
 }
 
 @test "a host in the chain that stops for 4 s delays no host behind it for longer than a moment" {

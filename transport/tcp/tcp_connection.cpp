@@ -1,7 +1,6 @@
 #include "transport/tcp/tcp_connection.h"
 
 #include "transport/base/codec.h"
-#include "transport/tcp/tcp_socket.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -26,8 +25,8 @@ bool is_momentary(int cause) {
 
 }  // namespace
 
-TcpConnection::TcpConnection(UniqueFd socket, State state, std::size_t packet_bytes_max)
-    : socket_{std::move(socket)}, state_{state}, packet_bytes_max_{packet_bytes_max} {
+TcpConnection::TcpConnection(UniqueFd socket, std::size_t packet_bytes_max)
+    : socket_{std::move(socket)}, packet_bytes_max_{packet_bytes_max} {
 }
 
 void TcpConnection::forget_packets() {
@@ -134,12 +133,6 @@ void TcpConnection::keep(std::span<const Bytes> pieces, std::size_t sent) {
 }
 
 bool TcpConnection::flush() {
-    if (is_connecting()) {
-        if (connection_error(socket_.get()) != 0) {
-            return false;
-        }
-        state_ = State::open;
-    }
     while (!is_drained()) {
         const ::ssize_t sent = ::send(socket_.get(),
                                       waiting_.data() + waiting_from_,

@@ -2,7 +2,8 @@
 //
 // A train is a frame: bytes u32 | packet_bytes u32, then its packets, each packet_bytes long
 // but the last. A packet is delivered as soon as it is whole. What the kernel does not take of
-// a frame waits here, in memory that is bounded because a sender waits until it has left.
+// a frame waits here, in memory that is bounded because a sender waits until it has left. So
+// does what is sent before there is a socket.
 #pragma once
 
 #include "transport/os/unique_fd.h"
@@ -11,22 +12,22 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace stage::tcp {
 
 class TcpConnection {
   public:
-    enum class State : std::uint8_t { connecting, open };
-
     /// `packet_bytes_max`: a longer packet ends the connection. 0: no packet but a short first
-    /// one is read until trust().
-    TcpConnection(UniqueFd socket, State state, std::size_t packet_bytes_max);
+    /// one is read until trust(). Without a socket it waits for open().
+    TcpConnection(UniqueFd socket, std::size_t packet_bytes_max);
+    void open(UniqueFd socket) { socket_ = std::move(socket); }
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
-    [[nodiscard]] bool is_connecting() const { return state_ == State::connecting; }
+    [[nodiscard]] bool has_socket() const { return socket_.get() >= 0; }
     /// True if writability is to be awaited.
-    [[nodiscard]] bool wants_to_write() const { return is_connecting() || !is_drained(); }
+    [[nodiscard]] bool wants_to_write() const { return !has_socket() || !is_drained(); }
     [[nodiscard]] bool is_drained() const { return waiting_from_ == waiting_.size(); }
 
     /// The packets delivered by the last read() are no longer needed.
@@ -50,7 +51,6 @@ class TcpConnection {
     void keep(std::span<const Bytes> pieces, std::size_t sent);
 
     UniqueFd socket_;
-    State state_;
     std::size_t packet_bytes_max_;
     std::unique_ptr<std::byte[]> room_;
     std::size_t filled_ = 0;

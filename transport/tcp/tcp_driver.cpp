@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kEventsMax = 64;
 constexpr std::size_t kUnprovedMax = 64;
 constexpr int kAcceptsMax = 32;  ///< In a turn.
+constexpr std::uint32_t kListener = 0;
+constexpr std::uint32_t kDialler = 1;
+constexpr std::uint32_t kFirstLink = 2;
+
 epoll_event event_of(std::uint32_t id, bool writes) {
     epoll_event event{};
     event.events = EPOLLIN | (writes ? std::uint32_t{EPOLLOUT} : 0U);
@@ -25,12 +29,19 @@ epoll_event event_of(std::uint32_t id, bool writes) {
 }  // namespace
 
 TcpDriver::TcpDriver(TcpEndpoints endpoints)
-    : endpoints_{std::move(endpoints)}, events_{::epoll_create1(EPOLL_CLOEXEC)} {
-    epoll_event listener = event_of(0, false);
+    : endpoints_{std::move(endpoints)},
+      dialler_{endpoints_.members[endpoints_.own.index()], endpoints_.shaping},
+      events_{::epoll_create1(EPOLL_CLOEXEC)},
+      next_id_{kFirstLink} {
     invariant(events_.get() >= 0 &&
-                  ::epoll_ctl(
-                      events_.get(), EPOLL_CTL_ADD, endpoints_.listener.get(), &listener) == 0,
+                  begin_waiting(endpoints_.listener.get(), kListener, false) &&
+                  begin_waiting(dialler_.descriptor(), kDialler, false),
               "a listener can be waited for");
+}
+
+bool TcpDriver::begin_waiting(int descriptor, std::uint32_t id, bool writes) {
+    epoll_event event = event_of(id, writes);
+    return ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
 Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
@@ -47,8 +58,10 @@ Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
     ++counters_.receive_calls;
     for (const epoll_event& event :
          std::span{events}.first(static_cast<std::size_t>(std::max(count, 0)))) {
-        if (event.data.u32 == 0) {
+        if (event.data.u32 == kListener) {
             accept_some();
+        } else if (event.data.u32 == kDialler) {
+            dialled();
         } else {
             serve(event.data.u32, event.events, packets);
         }
@@ -71,37 +84,35 @@ void TcpDriver::accept_some() {
             static_cast<std::ptrdiff_t>(kUnprovedMax)) {
             end(std::ranges::find_if(links_, is_unproved)->first);
         }
-        static_cast<void>(add(std::move(socket), TcpConnection::State::open, 0));
+        const std::uint32_t id = next_id_++;
+        if (begin_waiting(socket.get(), id, false)) {
+            links_.emplace(id, Link{.connection = {std::move(socket), 0}, .peer = {}});
+        }
     }
 }
 
 /// A listener that cannot be accepted from would be readable all the time.
 void TcpDriver::set_listening(bool listens) {
     if (std::exchange(listens_, listens) != listens) {
-        epoll_event event = event_of(0, false);
+        epoll_event event = event_of(kListener, false);
         event.events = listens ? std::uint32_t{EPOLLIN} : 0U;
         static_cast<void>(
             ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, endpoints_.listener.get(), &event));
     }
 }
 
-std::uint32_t TcpDriver::add(UniqueFd socket,
-                             TcpConnection::State state,
-                             std::size_t packet_bytes_max) {
-    const std::uint32_t id = next_id_++;
-    const int descriptor = socket.get();
-    const bool writes = state == TcpConnection::State::connecting;
-    links_.emplace(id,
-                   Link{.connection = {std::move(socket), state, packet_bytes_max},
-                        .peer = {},
-                        .must_report_ready = false,
-                        .awaits_write = writes});
-    epoll_event event = event_of(id, writes);
-    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
-        links_.erase(id);
-        return 0;
+/// What was sent meanwhile leaves when the socket is writable.
+void TcpDriver::dialled() {
+    std::vector<Dialled> all;
+    dialler_.poll(all);
+    for (Dialled& each : all) {
+        const std::uint32_t id = by_peer_.at(each.peer);
+        if (each.socket && begin_waiting(each.socket.get(), id, true)) {
+            links_.at(id).connection.open(std::move(each.socket));
+        } else {
+            end(id);
+        }
     }
-    return id;
 }
 
 void TcpDriver::serve(std::uint32_t id,
@@ -116,8 +127,7 @@ void TcpDriver::serve(std::uint32_t id,
     if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 && link.connection.wants_to_write()) {
         lives = link.connection.flush();
     }
-    if (lives && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0 &&
-        !link.connection.is_connecting()) {
+    if (lives && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) {
         const std::size_t before = packets.size();
         lives = link.connection.read(packets);
         for (ReceivedPacket& packet : std::span{packets}.subspan(before)) {
@@ -156,6 +166,7 @@ void TcpDriver::end(std::uint32_t id) {
     if (const auto peer = found->second.peer) {
         changes_.push_back({.peer = *peer, .kind = LinkEvent::Kind::closed});
         by_peer_.erase(*peer);
+        dialler_.give_up(*peer);
     }
     found->second.connection.close();
     set_listening(true);
@@ -168,19 +179,16 @@ void TcpDriver::connect(Rank peer) {
     if (by_peer_.contains(peer)) {
         return;
     }
-    auto socket = begin_connection(endpoints_.members[endpoints_.own.index()],
-                                   endpoints_.members[peer.index()],
-                                   endpoints_.shaping);
-    const std::uint32_t id = socket ? add(std::move(*socket),
-                                          TcpConnection::State::connecting,
-                                          endpoints_.packet_bytes_max)
-                                    : 0;
-    if (id == 0) {
+    if (!dialler_.dial(peer, endpoints_.members[peer.index()])) {
         changes_.push_back({.peer = peer, .kind = LinkEvent::Kind::closed});
         return;
     }
+    const std::uint32_t id = next_id_++;
     by_peer_[peer] = id;
-    links_.at(id).peer = peer;
+    links_.emplace(id,
+                   Link{.connection = {UniqueFd{}, endpoints_.packet_bytes_max},
+                        .peer = peer,
+                        .awaits_write = true});
 }
 
 /// No member hears a group, and to one without a connection nothing is sent.
@@ -236,6 +244,7 @@ void TcpDriver::hang_up(Rank peer) {
         const std::uint32_t id = found->second;
         links_.at(id).peer.reset();
         by_peer_.erase(found);
+        dialler_.give_up(peer);
         end(id);
     }
 }

@@ -1,15 +1,16 @@
 // Sends and receives a session's packets over TCP: reliable unicast, no multicast.
 //
-// A peer that connects here is known by the
-// first packet that it proves to have sealed (Driver::prove); until then the connection carries
-// nothing else, and of such connections there are few. A second connection of a peer replaces
-// its first. What a connection is still to send is kept until it is taken, and then reported.
+// A peer that connects here is known by the first packet that it proves to have sealed
+// (Driver::prove); until then the connection carries nothing else, and of such connections
+// there are few. A second connection of a peer replaces its first. What a connection is still
+// to send is kept until it is taken, and then reported.
 #pragma once
 
 #include "transport/base/address.h"
 #include "transport/os/unique_fd.h"
 #include "transport/run/driver.h"
 #include "transport/tcp/tcp_connection.h"
+#include "transport/tcp/tcp_dialler.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <map>
@@ -52,19 +53,18 @@ class TcpDriver final : public Driver {
 
     void accept_some();
     void set_listening(bool listens);
-    /// 0 if it cannot be waited for.
-    [[nodiscard]] std::uint32_t add(UniqueFd socket,
-                                    TcpConnection::State state,
-                                    std::size_t packet_bytes_max);
+    [[nodiscard]] bool begin_waiting(int descriptor, std::uint32_t id, bool writes);
+    void dialled();
     void serve(std::uint32_t id, std::uint32_t events, std::vector<ReceivedPacket>& packets);
     void await(std::uint32_t id, Link& link);
     void end(std::uint32_t id);
 
     TcpEndpoints endpoints_;
-    UniqueFd events_;  ///< epoll: the listener as 0, connections by their number.
+    TcpDialler dialler_;
+    UniqueFd events_;  ///< epoll: the listener, the dialler, and connections by their number.
     Links links_;
     std::map<Rank, std::uint32_t> by_peer_;
-    std::uint32_t next_id_ = 1;
+    std::uint32_t next_id_;
     bool listens_ = true;  ///< False while there is no descriptor for another connection.
     std::vector<LinkEvent> changes_;
     std::vector<TcpConnection> ended_;  ///< Of this turn.

@@ -1,0 +1,115 @@
+#include "transport/tcp/tcp_dialler.h"
+
+#include "transport/base/invariant.h"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace stage::tcp {
+namespace {
+
+constexpr std::size_t kEventsMax = 64;
+/// In a cluster the RTT is below 1 ms, and the kernel answers, however busy its processes are.
+constexpr Duration kFirstWait = std::chrono::milliseconds{25};
+/// The last is made after 775 ms; after 1 s TCP repeats the first one's SYN.
+constexpr std::size_t kAttemptsMax = 6;
+
+[[nodiscard]] bool await(int events, int descriptor, std::uint32_t kind, std::uint64_t what) {
+    epoll_event event{};
+    event.events = kind;
+    event.data.u64 = what;
+    return ::epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+[[nodiscard]] std::uint64_t name_of(Rank peer, std::size_t attempt) {
+    return std::uint64_t{peer.index()} << 32U | attempt;
+}
+
+[[nodiscard]] bool arm(int timer, Duration wait) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
+    itimerspec when{};
+    when.it_value.tv_sec = seconds.count();
+    when.it_value.tv_nsec =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(wait - seconds).count();
+    return ::timerfd_settime(timer, 0, &when, nullptr) == 0;
+}
+
+}  // namespace
+
+TcpDialler::TcpDialler(const Address& own, const Shaping& shaping)
+    : own_{own}, shaping_{shaping}, events_{::epoll_create1(EPOLL_CLOEXEC)} {
+    invariant(events_.get() >= 0, "a process can wait for descriptors");
+}
+
+/// Without a timer there is one attempt, and TCP repeats its SYN.
+bool TcpDialler::dial(Rank peer, const Address& address) {
+    invariant(!dials_.contains(peer), "a peer is dialled once at a time");
+    Dial dial{.address = address,
+              .timer = UniqueFd{::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)},
+              .wait = kFirstWait,
+              .attempts = {}};
+    if (!attempt(peer, dial)) {
+        return false;
+    }
+    static_cast<void>(dial.timer && arm(dial.timer.get(), dial.wait) &&
+                      await(events_.get(), dial.timer.get(), EPOLLIN, name_of(peer, 0)));
+    dials_.emplace(peer, std::move(dial));
+    return true;
+}
+
+bool TcpDialler::attempt(Rank peer, Dial& dial) {
+    auto socket = begin_connection(own_, dial.address, shaping_);
+    if (!socket ||
+        !await(
+            events_.get(), socket->get(), EPOLLOUT, name_of(peer, dial.attempts.size() + 1))) {
+        return false;
+    }
+    dial.attempts.push_back(std::move(*socket));
+    return true;
+}
+
+void TcpDialler::on_timer(Rank peer, Dial& dial) {
+    std::uint64_t expirations = 0;
+    if (::read(dial.timer.get(), &expirations, sizeof expirations) < 0) {
+        return;
+    }
+    static_cast<void>(attempt(peer, dial));
+    dial.wait *= 2;
+    if (dial.attempts.size() < kAttemptsMax) {
+        static_cast<void>(arm(dial.timer.get(), dial.wait));
+    }
+}
+
+void TcpDialler::poll(std::vector<Dialled>& ended) {
+    std::array<epoll_event, kEventsMax> events;
+    const int count =
+        ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), 0);
+    for (const epoll_event& event :
+         std::span{events}.first(static_cast<std::size_t>(std::max(count, 0)))) {
+        const Rank peer{static_cast<std::uint16_t>(event.data.u64 >> 32U)};
+        const auto number = static_cast<std::uint32_t>(event.data.u64);
+        const auto found = dials_.find(peer);
+        if (found == dials_.end()) {
+            continue;  // It ended in this turn.
+        }
+        if (number == 0) {
+            on_timer(peer, found->second);
+            continue;
+        }
+        UniqueFd socket = std::move(found->second.attempts[number - 1]);
+        static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket.get(), nullptr));
+        if (connection_error(socket.get()) != 0) {
+            socket.reset();
+        }
+        ended.push_back({.peer = peer, .socket = std::move(socket)});
+        dials_.erase(found);
+    }
+}
+
+}  // namespace stage::tcp
