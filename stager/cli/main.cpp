@@ -9,6 +9,7 @@
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
 #include "stager/cli/status.h"
+#include "stager/cli/transport_check.h"
 #include "stager/control/message.h"
 #include "transport/os/installation.h"
 
@@ -25,26 +26,61 @@
 namespace stage {
 namespace {
 
-int doctor(std::span<char* const> words) {
+struct DoctorOptions {
+    std::string config;
+    std::string node_list;
+    bool is_local = false;
+    bool asks_nodes = false;  ///< --multicast
+    bool wants_json = false;
+};
+
+Result<DoctorOptions> read_doctor_options(std::span<char* const> words) {
     constexpr std::array kOptions{OptionName{"local", 0, false},
+                                  OptionName{"multicast", 0, false},
+                                  OptionName{"nodes", 'w', true},
+                                  OptionName{"json", 0, false},
                                   OptionName{"config", 'c', true}};
     const auto line = read_command_line(words, kOptions);
-    if (!line || !line->operands.empty()) {
-        const std::string why = line ? "takes no operand; it looks at the node that it runs on"
-                                     : line.error().sentence();
-        static_cast<void>(std::fprintf(stderr, "stagecast doctor: %s\n", why.c_str()));
+    if (!line) {
+        return line.error();
+    }
+    DoctorOptions options;
+    for (const auto& [name, value] : line->options) {
+        options.is_local = options.is_local || name == "local";
+        options.asks_nodes = options.asks_nodes || name == "multicast";
+        options.wants_json = options.wants_json || name == "json";
+        options.node_list = name == "nodes" ? value : options.node_list;
+        options.config = name == "config" ? value : options.config;
+    }
+    if (!line->operands.empty()) {
+        return Error{Blame::user, "takes no operand; it looks at the node that it runs on"};
+    }
+    if (options.asks_nodes == options.node_list.empty()) {
+        return Error{Blame::user, "--multicast and -w NODES go together"};
+    }
+    if (options.asks_nodes ? options.is_local : options.wants_json) {
+        return Error{Blame::user,
+                     options.is_local ? "--multicast asks other nodes, and --local none"
+                                      : "--json goes with --multicast only"};
+    }
+    return options;
+}
+
+int doctor(std::span<char* const> words) {
+    const auto options = read_doctor_options(words);
+    if (!options) {
+        static_cast<void>(
+            std::fprintf(stderr, "stagecast doctor: %s\n", options.error().sentence().c_str()));
         return EX_USAGE;
     }
-    std::string path = config_path();
-    DoctorReach reach = DoctorReach::cluster;
-    for (const auto& [name, value] : line->options) {
-        if (name == "local") {
-            reach = DoctorReach::local;
-        } else {
-            path = value;
-        }
+    if (options->asks_nodes) {
+        return check_transport({.config = options->config,
+                                .node_list = options->node_list,
+                                .wants_json = options->wants_json});
     }
-    const std::vector<Finding> findings = examine(path, reach);
+    const std::vector<Finding> findings =
+        examine(options->config.empty() ? config_path() : options->config,
+                options->is_local ? DoctorReach::local : DoctorReach::cluster);
     static_cast<void>(std::fputs(report(findings).c_str(), stdout));
     const bool is_well = std::ranges::none_of(
         findings, [](const Finding& one) { return one.health == Health::wrong; });

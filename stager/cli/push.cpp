@@ -25,44 +25,54 @@ constexpr Duration kReadTimeout = std::chrono::seconds{30};
 constexpr Duration kEndTimeout = std::chrono::seconds{5};
 constexpr int kLookMs = 500;
 
-int tell(const PushOptions& options, const Result<Answer>& answer) {
+PushEnd end_of(const Result<Answer>& answer) {
     if (!answer) {
-        return fail_push(EX_UNAVAILABLE, answer.error().sentence());
+        return {.code = EX_UNAVAILABLE, .why = answer.error().sentence(), .report = {}};
     }
     if (const auto* refused = std::get_if<Refused>(&*answer)) {
-        return fail_push(kNothingDone, refused->sentence);
+        return {.code = kNothingDone, .why = refused->sentence, .report = {}};
     }
     const auto* report = std::get_if<Report>(&*answer);
-    const auto json = report != nullptr ? nlohmann::json::parse(report->json, nullptr, false)
-                                        : nlohmann::json();
-    return json.is_object()
-               ? tell_push(options, json)
-               : fail_push(EX_PROTOCOL, "stagecastd's answer does not fit the request");
+    auto json = report != nullptr ? nlohmann::json::parse(report->json, nullptr, false)
+                                  : nlohmann::json();
+    if (!json.is_object()) {
+        return {.code = EX_PROTOCOL,
+                .why = "stagecastd's answer does not fit the request",
+                .report = {}};
+    }
+    return {.code = 0, .why = {}, .report = std::move(json)};
 }
 
 /// END ends the push like a closed connection, and is answered after this node's clean-up.
-int interrupt(const Call& call, const PushOptions& options) {
+PushEnd interrupt(const Call& call) {
     static_cast<void>(::shutdown(call.fd(), SHUT_WR));
-    return tell(options, call.answer(kEndTimeout));
+    return end_of(call.answer(kEndTimeout));
 }
 
-int wait(const Call& call, const PushOptions& options, PushProgress progress) {
+PushEnd wait(const Call& call, PushProgress progress) {
     for (;;) {
         pollfd one{.fd = call.fd(), .events = POLLIN, .revents = 0};
         const int ready = ::poll(&one, 1, kLookMs);
         if (has_end_signal()) {
             progress.clear();
-            return interrupt(call, options);
+            return interrupt(call);
         }
         if (ready > 0) {
             progress.clear();
-            return tell(options, call.answer(kReadTimeout));
+            return end_of(call.answer(kReadTimeout));
         }
         progress.show();
     }
 }
 
 }  // namespace
+
+PushEnd carry_out_push(const std::string& socket, const PushRequest& request, bool is_quiet) {
+    catch_end_signals();
+    const auto call = Call::begin(socket, request, kConnectTimeout);
+    return call ? wait(*call, PushProgress{socket, request.id, is_quiet})
+                : PushEnd{.code = EX_UNAVAILABLE, .why = call.error().sentence(), .report = {}};
+}
 
 int run_push(const PushOptions& options) {
     if (options.launcher != Launcher::none) {
@@ -85,19 +95,17 @@ int run_push(const PushOptions& options) {
     if (!socket) {
         return fail_push(EX_CONFIG, socket.error().sentence());
     }
-    catch_end_signals();
-    PushRequest request{.id = random_push_key(),
-                        .mode = options.mode,
-                        .rate = options.rate,
-                        .timeout_s = options.timeout_s,
-                        .node_list = options.node_list,
-                        .specs = *specs};
+    const PushRequest request{.id = random_push_key(),
+                              .mode = options.mode,
+                              .rate = options.rate,
+                              .timeout_s = options.timeout_s,
+                              .node_list = options.node_list,
+                              .specs = *specs};
     if (!fits(request)) {
         return fail_push(EX_USAGE, "the list of nodes or a path is too long");
     }
-    const auto call = Call::begin(*socket, request, kConnectTimeout);
-    return call ? wait(*call, options, PushProgress{*socket, request.id, options.wants_json})
-                : fail_push(EX_UNAVAILABLE, call.error().sentence());
+    const PushEnd end = carry_out_push(*socket, request, options.wants_json);
+    return end.code == 0 ? tell_push(options, end.report) : fail_push(end.code, end.why);
 }
 
 }  // namespace stage

@@ -6,7 +6,7 @@ load lib/cluster
 load lib/jobs
 load lib/fault
 
-setup_file() { cluster_up 4; }
+setup_file() { cluster_up 4 --stagecast PushFrom=n0 --stagecast ConnectTimeout=2; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
@@ -80,4 +80,47 @@ run_job() {
   grep -q 'node n1: multicast does not reach n1, n3, and Transport=udp' "$OUT" || { cat "$OUT"; false; }
   lab on n0 bash -c 'mv /run/lab/conf /etc/stagecast/stagecast.conf'
   restart_daemon n0
+}
+
+doctor() {   # CODE ARGS...
+  local want=$1 got=0
+  shift
+  lab on n0 /srv/stagecast/bin/stagecast doctor --multicast "$@" < /dev/null > "$WORK/said" 2>&1 || got=$?
+  [ "$got" = "$want" ] || { echo "exit code $got"; cat "$WORK/said"; return 1; }
+}
+empty_root() { [ -z "$(lab on "$1" find /var/spool/stagecast -mindepth 1 -name doctor)" ]; }
+
+@test "doctor --multicast shows the transport, the nodes that do not hear the group, and leaves nothing" {
+  local node
+  doctor 0 -w 'n[0-3]'
+  says '^ok     nodes: 4 of 4 nodes took part$'
+  says '^ok     transport: udp multicast: every node hears the group \(239\.'
+  says '^ok     tcp unicast: is not used: '
+  run ! grep -v '^ok' "$WORK/said"
+  block_multicast n2 n3
+  doctor 0 -w n0,n1,n2,n3
+  says '^ok     transport: tcp unicast: multicast does not reach n2, n3$'
+  says '^warn   udp multicast: is not used: multicast does not reach n2, n3$'
+  says '^warn   group: not heard by n2, n3: a switch'
+  doctor 0 -w 'n[1-3]' --json
+  python3 "$CLUSTER_TESTS"/lib/schema.py push "$WORK/said"
+  grep -q '"unheard_group":\["n2","n3"\]' "$WORK/said"
+  for node in "${NODES[@]}"; do wait_for 10 empty_root "$node"; done
+  run ! lab on n0 sh -c 'ls /run/stagecast/doctor.*'
+}
+
+@test "doctor --multicast names a node that Slurm does not know, has no daemon or allows no push, and asks for root" {
+  lab stop n2 stagecastd
+  doctor 1 -w 'n[0-2],n9'
+  lab start n2 stagecastd
+  says '^WRONG  node n2: '
+  says '^WRONG  node n9: '
+  says '^ok     nodes: 2 of 4 nodes took part$'
+  says '^ok     transport: udp multicast: '
+  run -2 lab on n1 /srv/stagecast/bin/stagecast doctor --multicast -w n2
+  [[ $output == *'WRONG  node n2: node n1 at 10.77.1.2 is none of this node'*PushFrom* ]] || { echo "$output"; false; }
+  run -77 lab on n0 -u alice /srv/stagecast/bin/stagecast doctor --multicast -w n1
+  [[ $output == *'only root'* ]]
+  run -64 lab on n0 /srv/stagecast/bin/stagecast doctor --multicast
+  [[ $output == *'-w NODES'* ]]
 }

@@ -38,7 +38,9 @@ constexpr std::array kCommands{
                  "stagecast prolog [-c FILE]     in Slurm's Prolog script (StageFrom)\n"},
     CommandUsage{"doctor",
                  "stagecast doctor [--local] [-c FILE]  checks this node's setup\n"
-                 "         --local       ask only this node, not slurmctld\n"},
+                 "         --local       ask only this node, not slurmctld\n"
+                 "         --multicast -w NODES [--json]  which transport would they use? "
+                 "(root)\n"},
     CommandUsage{"--version", "stagecast --version | --help\n"},
 };
 

@@ -19,8 +19,8 @@ WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
     setup.source = Rank{0};
     setup.rank = Rank{order.is_source ? Rank::rep{0} : Rank::rep{1}};
     setup.specs = order.specs;
-    setup.work_dir = "/";
-    setup.stage_dir = "/";
+    setup.work_dir = std::string{"/"};
+    setup.stage_dir = config.stage_root;
     setup.dest_roots = config.push_roots;
     setup.keeps_owners = config.push_set_id;
     if (order.is_source) {

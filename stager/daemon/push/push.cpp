@@ -249,6 +249,9 @@ void Push::begin_round() {
 void Push::on_verdict(const Verdict& verdict) {
     const Stage* stage = stages_.find(*round_);
     const Failures failures = stage != nullptr ? stage->failures() : Failures{};
+    if (stage != nullptr) {
+        keep_transport(*stage);
+    }
     if (!is_failure(verdict.state)) {
         leave_out(failures);  // Dropped.
         nodes_.finish_fit();
@@ -256,6 +259,18 @@ void Push::on_verdict(const Verdict& verdict) {
         return;
     }
     on_failed_round(verdict, failures);
+}
+
+void Push::keep_transport(const Stage& stage) {
+    constexpr std::array kMembers{
+        "transport", "transport_why", "transport_why_not", "unheard_group", "packet_payload"};
+    const nlohmann::json explanation = stage.explanation();
+    transport_ = nlohmann::json::object();
+    for (const char* name : kMembers) {
+        if (const auto found = explanation.find(name); found != explanation.end()) {
+            transport_[name] = *found;
+        }
+    }
 }
 
 void Push::leave_out(const Failures& failures) {
@@ -327,6 +342,7 @@ nlohmann::json Push::report() const {
     nlohmann::json report = nodes_.report(source_.bytes,
                                           std::chrono::duration<double>{until - began_}.count(),
                                           why_.value_or(""));
+    report.update(transport_);
     report["phase"] = kPhases.at(static_cast<std::size_t>(phase_));
     const Stage* round = round_ && phase_ == Phase::sending ? stages_.find(*round_) : nullptr;
     if (round != nullptr) {

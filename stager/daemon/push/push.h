@@ -19,7 +19,7 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +77,7 @@ class Push {
     void begin_round();
     [[nodiscard]] StagePlan plan_of_round();
     void on_verdict(const Verdict& verdict);
+    void keep_transport(const Stage& stage);
     void on_failed_round(const Verdict& verdict, const Failures& failures);
     void leave_out(const Failures& failures);
     void finish();
@@ -97,6 +98,8 @@ class Push {
     unsigned open_looks_ = 0;  ///< The other nodes' preflight, the check of this node's disk.
     std::optional<StageKey> round_;
     std::vector<std::string> members_;  ///< Of the round, by rank.
+    /// How the last round that ended went over the network: see Stage::explanation().
+    nlohmann::json transport_ = nlohmann::json::object();
 
     SlurmAsker asker_;
     PushPreflight preflight_;

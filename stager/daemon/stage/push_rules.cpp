@@ -38,6 +38,18 @@ bool is_named(const Config& config, const PushSource& source) {
     });
 }
 
+std::optional<std::string> objection_to_place(const Config& config, const std::string& path) {
+    if (config.push_roots.empty()) {
+        return "PushRoots in this node's stagecast.conf is empty, so nothing may be pushed "
+               "here; name the directories there";
+    }
+    const bool is_allowed = std::ranges::any_of(
+        config.push_roots, [&](const std::string& root) { return lies_below(path, root); });
+    return is_allowed ? std::nullopt
+                      : std::optional{path + ": lies below none of this node's PushRoots (" +
+                                      joined(config.push_roots) + ")"};
+}
+
 }  // namespace
 
 bool needs_address(const Config& config, const PushSource& source) {
@@ -77,28 +89,23 @@ std::optional<std::string> objection_to_push(const Config& config, const std::st
     if (!config.enabled) {
         return "staging is switched off here (Enabled=no in stagecast.conf)";
     }
-    if (config.push_roots.empty()) {
-        return "PushRoots in this node's stagecast.conf is empty, so nothing may be pushed "
-               "here; name the directories there";
-    }
     const auto parsed = parse_serialized(specs);
     if (!parsed) {
         return parsed.error().sentence();
     }
     for (const StageSpec& spec : *parsed) {
         const auto destination = destination_of(spec);
-        if (!destination || spec.is_list || !destination->is_absolute) {
-            return "a push goes to one absolute destination";
+        if (!destination || spec.is_list) {
+            return "a push goes to one destination";
         }
         if (spec.is_unpacked || spec.is_with_libraries) {
             return "a push neither unpacks archives nor brings libraries";
         }
-        const bool is_allowed = std::ranges::any_of(
-            config.push_roots,
-            [&](const std::string& root) { return lies_below(destination->path, root); });
-        if (!is_allowed) {
-            return destination->path + ": lies below none of this node's PushRoots (" +
-                   joined(config.push_roots) + ")";
+        if (!destination->is_absolute) {
+            continue;  // It is removed with the push's own directory, when the push ends.
+        }
+        if (auto objection = objection_to_place(config, destination->path)) {
+            return objection;
         }
     }
     return std::nullopt;

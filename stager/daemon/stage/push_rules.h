@@ -2,8 +2,9 @@
 //
 // A push is started by root, without a job and a plugin that announces it. So it must come over
 // a sealed link whose other end munge has proved to be root of some node, from a source that
-// PushFrom allows, and it may write below PushRoots only. Both lists are empty unless this
-// node's own configuration sets them.
+// PushFrom allows, and it may leave files below PushRoots only: what goes to a relative
+// destination lies in the push's own directory in StageRoot, which its end removes. Both lists
+// are empty unless this node's own configuration sets them.
 #pragma once
 
 #include "stager/config/config.h"

@@ -45,7 +45,7 @@ std::uint64_t whole(double number) {
 }
 
 /// Sums and the slowest, of what all nodes reported to the root.
-void add_shares(json& report, std::vector<NodeShare> shares) {
+void add_shares(json& report, std::vector<NodeShare> shares, const std::string& source) {
     double lost = 0;
     double repaired = 0;
     double read = 0;
@@ -62,6 +62,9 @@ void add_shares(json& report, std::vector<NodeShare> shares) {
         }
         if (share.statistics.is_object() && share.statistics.contains("group_relayed")) {
             report["relayed"] = true;
+        }
+        if (share.node == source) {
+            report["packet_payload"] = counted(share.statistics, "packet_payload");
         }
         lost += counted(share.statistics, "packets_lost").get<double>();
         repaired += counted(share.statistics, "packets_repaired").get<double>();
@@ -186,7 +189,7 @@ json explanation_of(const StageView& view) {
         report["transport_why"] = "there is one node: it copies";
     }
     report["dropped"] = view.dropped;
-    add_shares(report, shares_of(view));
+    add_shares(report, shares_of(view), view.plan->nodes.front().name);
     if (!is_alone) {
         add_transport(report, *view.plan);
     }

@@ -31,8 +31,7 @@ TEST_CASE("a push goes below this node's PushRoots and nowhere else") {
                               "1;wd,/a,/imagesx/a",
                               "1;wd,/a,/images/../etc/a",
                               "1;wd,/a,/opt/y",
-                              "1;wd,/a,relative",
-                              "1;wd,/a,",
+                              "1;wd,/a,../a",
                               "1;wl,/a,/images/a",
                               "1;wx,/a,/images/a",
                               "1;wb,/a,/images/a",
@@ -43,6 +42,15 @@ TEST_CASE("a push goes below this node's PushRoots and nowhere else") {
     }
     config.enabled = false;
     CHECK(objection_to_push(config, "1;wd,/a,/images/a"));
+}
+
+TEST_CASE("what a push takes away again at its end needs none of PushRoots") {
+    Config config = default_config();
+    CHECK_FALSE(objection_to_push(config, "1;wd,/a,doctor"));
+    CHECK(objection_to_push(config, "1;wd,/a,doctor;wd,/b,/images/b"));
+    CHECK(objection_to_push(config, "1;wx,/a,doctor"));
+    config.enabled = false;
+    CHECK(objection_to_push(config, "1;wd,/a,doctor"));
 }
 
 TEST_CASE("a push is taken from where PushFrom says, from nowhere by default") {

@@ -91,8 +91,10 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     World world;
     world.times.planned = at(11);
     world.times.settled = at(20);
-    world.report(Rank{0}, R"({"seconds":1.5,"bytes_read":10,"packets_lost":2})");
-    world.report(Rank{1}, R"({"seconds":2.5,"packets_lost":3,"group_left":true})");
+    world.report(Rank{0},
+                 R"({"seconds":1.5,"bytes_read":10,"packets_lost":2,"packet_payload":1408})");
+    world.report(Rank{1},
+                 R"({"seconds":2.5,"packets_lost":3,"group_left":true,"packet_payload":9})");
     const Verdict verdict{.state = VerdictState::ok};
     StageView view = world.view();
     view.plan = &world.plan;
@@ -111,7 +113,8 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("239.1.2.3"));
     CHECK_THAT(why["transport_why_not"].get<std::string>(), Catch::Contains("tcp unicast: "));
     CHECK(why["relayed"] == false);
-    world.plan.nodes.pop_back();  // A rank that the plan lacks is left out.
+    CHECK(why["packet_payload"] == 1408);  // The first node's.
+    world.plan.nodes.pop_back();           // A rank that the plan lacks is left out.
     why = explanation_of(view);
     CHECK(why["packets_lost"] == 2);
     CHECK(why["transport"] == "none");
