@@ -116,9 +116,13 @@ Status drop_privileges(const ProgramRequest& program) {
     return {};
 }
 
-}  // namespace
+/// What passwd says of a user; no name: nothing.
+struct KnownUser {
+    std::string name{};
+    gid_t primary_group = static_cast<gid_t>(-1);
+};
 
-std::string name_of(const UserIdentity& user) {
+KnownUser known(const UserIdentity& user) {
     constexpr std::size_t kEntryMax = 65'536;
     std::vector<char> buffer(kEntryMax);
     passwd entry{};
@@ -126,13 +130,19 @@ std::string name_of(const UserIdentity& user) {
     if (!user.name.empty() &&
         ::getpwnam_r(user.name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
         found != nullptr && found->pw_uid == user.uid) {
-        return user.name;
+        return {.name = user.name, .primary_group = found->pw_gid};
     }
     if (::getpwuid_r(user.uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
         found == nullptr) {
         return {};
     }
-    return found->pw_name;
+    return {.name = found->pw_name, .primary_group = found->pw_gid};
+}
+
+}  // namespace
+
+std::string name_of(const UserIdentity& user) {
+    return known(user).name;
 }
 
 void close_from(int first, int kept) {
@@ -192,11 +202,13 @@ Result<int> arrange_descriptors(std::span<const int> fds, int kept) {
 
 Status become_user(const UserIdentity& user) {
     const std::string who = "becoming uid " + std::to_string(user.uid);
-    const std::string name = name_of(user);
+    const KnownUser self = known(user);
     // A name that the group database does not know is no reason to fail: Slurm's own identity
-    // of the job is uid and gid.
-    const int grouped =
-        name.empty() ? ::setgroups(1, &user.gid) : ::initgroups(name.c_str(), user.gid);
+    // of the job is uid and gid. The gid may be another than passwd's (newgrp, sbatch --gid);
+    // the group of passwd, of which the group database need not tell, is the user's all the
+    // same.
+    const int grouped = self.name.empty() ? ::setgroups(1, &user.gid)
+                                          : ::initgroups(self.name.c_str(), self.primary_group);
     if (grouped != 0) {
         return Error::from_errno(Blame::node, who + ": its groups");
     }

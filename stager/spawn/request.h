@@ -22,7 +22,7 @@ struct UserIdentity {
     uid_t uid = static_cast<uid_t>(-1);
     gid_t gid = static_cast<gid_t>(-1);
     /// For initgroups(); empty: looked up by uid in the child. A uid that is not in passwd gets
-    /// only `gid`.
+    /// only `gid`, any other the groups of that name, passwd's among them.
     std::string name;
     bool operator==(const UserIdentity&) const = default;
 };

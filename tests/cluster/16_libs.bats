@@ -176,6 +176,56 @@ who() {
   [ "$(sort "$WORK/out" | uniq -c | tr -s ' ' | paste -sd'|')" = ' 6 plain| 3 token' ] || { cat "$WORK/out"; false; }
 }
 
+# As conda's and MKL's libblas.so.3 and liblapack.so.3, which are links to one library.
+@test "a library with two names is loaded once" {
+  local top=$WORK/blas
+  mkdir -p "$top/lib" "$top/bin"
+  echo 'static int n = 1; void set(int to) { n = to; } int get(void) { return n; }' > "$top/blas.c"
+  gcc -shared -fPIC -Wl,-soname,libblas.so.3 -o "$top/libblas.so" "$top/blas.c"
+  gcc -shared -fPIC -Wl,-soname,liblapack.so.3 -o "$top/liblapack.so" "$top/blas.c"
+  gcc -shared -fPIC -Wl,-soname,libopen.so.0 -o "$top/lib/libopen.so.0" "$top/blas.c"
+  ln -s libopen.so.0 "$top/lib/libblas.so.3"
+  ln -s libopen.so.0 "$top/lib/liblapack.so.3"
+  cat > "$top/main.c" <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  void (*set)(int) = (void (*)(int))dlsym(dlopen("libblas.so.3", RTLD_NOW), "set");
+  int (*get)(void) = (int (*)(void))dlsym(dlopen("liblapack.so.3", RTLD_NOW), "get");
+  set(8);
+  printf("threads %d\n", get());
+}
+END
+  gcc -o "$top/bin/prog" "$top/main.c" -Wl,--no-as-needed "$top/libblas.so" "$top/liblapack.so" -Wl,--enable-new-dtags,-rpath,'$ORIGIN/../lib'
+  chown -R 2001:2001 "$top"
+  place /tmp/d
+  [ "$(as_alice "$T/blas/bin/prog")" = 'threads 8' ]
+  as_alice srun -N3 --stage-file=blas/bin/prog::libs --stage-file=blas/bin/prog:/tmp/d/p:libs+temp \
+    sh -c '"$STAGECAST_DIR/prog"; /tmp/d/p; ls /tmp/d/p_libs | paste -sd,' > "$WORK/out"
+  [ "$(sort "$WORK/out" | uniq -c | tr -s ' ' | paste -sd'|')" = ' 3 libblas.so.3,liblapack.so.3| 6 threads 8' ] || { cat "$WORK/out"; false; }
+  wait_for 20 nothing_there
+}
+
+@test "a filter is sent with the library that it stands for, a program with what audits it" {
+  local top=$WORK/filter
+  mkdir -p "$top/lib" "$top/bin"
+  local name value
+  while read -r name value; do
+    echo "int answer(void) { return $value; } unsigned la_version(unsigned v) { return v; }" > "$top/$name.c"
+  done <<< $'real 42\nfilter 1\nmaybe 2'
+  gcc -shared -fPIC -Wl,-soname,libreal.so -o "$top/lib/libreal.so" "$top/real.c"
+  gcc -shared -fPIC -Wl,-soname,libaudit.so -o "$top/lib/libaudit.so" "$top/real.c"
+  gcc -shared -fPIC -Wl,-soname,libfilter.so,-F,libreal.so,--enable-new-dtags,-rpath,'$ORIGIN' -o "$top/lib/libfilter.so" "$top/filter.c"
+  gcc -shared -fPIC -Wl,-soname,libmaybe.so,-f,libreal.so,--enable-new-dtags,-rpath,'$ORIGIN' -o "$top/lib/libmaybe.so" "$top/maybe.c"
+  printf '#include <stdio.h>\nint answer(void);\nint main(void) { printf("answer %%d\\n", answer()); }\n' > "$top/main.c"
+  for name in filter maybe; do
+    gcc -o "$top/bin/$name" "$top/main.c" "$top/lib/lib$name.so" -Wl,--enable-new-dtags,-rpath,'$ORIGIN/../lib',--audit,libaudit.so
+    chown -R 2001:2001 "$top"
+    as_alice srun -N3 "--stage-file=filter/bin/$name::libs" sh -c '"$STAGECAST_DIR"/'$name >> "$WORK/out" 2>&1
+  done
+  [ "$(uniq -c "$WORK/out" | tr -s ' ')" = ' 6 answer 42' ] || { cat "$WORK/out"; false; }
+}
+
 @test "newer: all of one version" {
   who one
   who two

@@ -46,6 +46,19 @@ unsquash() {
   [ "$(grep -c "$(sha256sum < "$WORK/data")" "$OUT")" = 3 ]
 }
 
+# The group that passwd names need not be in the group database, and newgrp, sg and sbatch --gid give another one.
+@test "a job of another group than its user's own reads, and keeps, files of that group" {
+  input data 100000 640
+  chown 0:2001 "$WORK/data"
+  input own 1000 640
+  OUT=$WORK/out
+  echo 'sha256sum < $STAGECAST_DIR/data; stat -c %g $STAGECAST_DIR/own; id -g' > "$WORK/look"
+  as_alice sg project -c 'srun -N3 --stage-file=data --stage-file=own sh ./look' > "$OUT"
+  [ "$(grep -c "$(sha256sum < "$WORK/data")" "$OUT")" = 3 ] || { cat "$OUT"; false; }
+  [ "$(grep -cx 2001 "$OUT")" = 3 ] || { cat "$OUT"; false; }
+  [ "$(grep -cx 2100 "$OUT")" = 3 ] || { cat "$OUT"; false; }
+}
+
 @test "a symlink at the destination is not followed" {
   input data 1000
   place /tmp/d

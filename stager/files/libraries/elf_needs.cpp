@@ -149,22 +149,57 @@ class ElfFile {
 
     bool take(const Elf64_Dyn& one, std::optional<std::uint64_t> begin, std::uint64_t length) {
         std::string* const place = place_for(one.d_tag);
-        if (place == nullptr && one.d_tag != DT_NEEDED) {
+        std::vector<std::string>* const names = names_for(one.d_tag);
+        if (place == nullptr && names == nullptr) {
             return true;
         }
         if (!begin || one.d_un.d_val >= length || *begin > UINT64_MAX - length) {
             return false;
         }
         auto text = text_at(*begin + one.d_un.d_val, *begin + length);
-        if (!text || (place == nullptr && needs_.needed.size() == kMaxElfNeeds)) {
+        if (!text) {
             return false;
         }
         if (place != nullptr) {
             *place = *std::move(text);
-        } else {
-            needs_.needed.push_back(*std::move(text));
+            return true;
         }
+        return is_list(one.d_tag) ? add_list(*text, *names) : add(*std::move(text), *names);
+    }
+
+    static bool add(std::string name, std::vector<std::string>& names) {
+        if (names.size() == kMaxElfNeeds) {
+            return false;
+        }
+        names.push_back(std::move(name));
         return true;
+    }
+
+    static bool add_list(std::string_view list, std::vector<std::string>& names) {
+        bool is_whole = true;
+        while (is_whole && !list.empty()) {
+            const std::size_t end = std::min(list.find(':'), list.size());
+            is_whole = end == 0 || add(std::string{list.substr(0, end)}, names);
+            list.remove_prefix(std::min(end + 1, list.size()));
+        }
+        return is_whole;
+    }
+
+    static bool is_list(std::int64_t tag) { return tag == DT_AUDIT || tag == DT_DEPAUDIT; }
+
+    std::vector<std::string>* names_for(std::int64_t tag) {
+        switch (tag) {
+            case DT_NEEDED:
+            case DT_FILTER:
+                return &needs_.needed;
+            case DT_AUXILIARY:
+                return &needs_.wanted;
+            case DT_AUDIT:
+            case DT_DEPAUDIT:  // The loader asks programs only.
+                return needs_.interpreter.empty() ? nullptr : &needs_.wanted;
+            default:
+                return nullptr;
+        }
     }
 
     std::string* place_for(std::int64_t tag) {

@@ -23,9 +23,12 @@ struct ElfNeeds {
     std::uint16_t machine = 0;
     std::string interpreter;          ///< For a program: its loader.
     std::string name;                 ///< For a library: its own name (DT_SONAME).
-    std::vector<std::string> needed;  ///< DT_NEEDED, in order.
-    std::string rpath;                ///< DT_RPATH, with its colons.
-    std::string runpath;              ///< DT_RUNPATH.
+    std::vector<std::string> needed;  ///< DT_NEEDED and DT_FILTER, in order.
+    /// What the loader loads, too, if it is found: DT_AUXILIARY, and a program's DT_AUDIT and
+    /// DT_DEPAUDIT.
+    std::vector<std::string> wanted;
+    std::string rpath;    ///< DT_RPATH, with its colons.
+    std::string runpath;  ///< DT_RUNPATH.
 };
 
 /// Fills `room` from `offset`; returns false if the file ends before.

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -121,16 +123,29 @@ class Closure {
 
     Status find_needs_of(const Object& object) {
         for (const std::string& name : object.needs.needed) {
-            const bool is_new = known_.insert(name).second;
-            Status found = !is_new                               ? Status{}
-                           : name.find('/') == std::string::npos ? find(name, object)
-                                                                 : find_by_path(name, object);
+            Status found = find_need(name, object);
             // (Needs of the system's libraries are ignored.)
             if (!found && !object.is_systems) {
                 return found;
             }
         }
+        for (const std::string& name : object.needs.wanted) {
+            // The loader, too, goes on without it.
+            static_cast<void>(find_need(name, object));
+        }
         return {};
+    }
+
+    Status find_need(const std::string& name, const Object& object) {
+        if (!known_.insert(name).second) {
+            return {};
+        }
+        Status found = name.find('/') == std::string::npos ? find(name, object)
+                                                           : find_by_path(name, object);
+        if (!found) {
+            known_.erase(name);  // Another object may find it.
+        }
+        return found;
     }
 
     Status find(const std::string& name, const Object& object) {
@@ -184,8 +199,16 @@ class Closure {
             return keep_of_c_library(name, place);
         }
         const bool is_systems = defaults_.is_systems(place.path);
-        std::vector<Library>& libraries = is_systems ? closure_.present : closure_.sent;
-        libraries.push_back({.name = name, .path = place.path});
+        Library library{.name = name, .path = place.path};
+        if (is_systems) {
+            closure_.present.push_back(std::move(library));
+        } else {
+            library.same_as = name_of_same_file(library);
+            closure_.sent.push_back(std::move(library));
+        }
+        if (!is_systems && !closure_.sent.back().same_as.empty()) {
+            return check_count();  // Its needs are known.
+        }
         return add_object({.path = place.path,
                            .needs = std::move(needs),
                            .by = &by,
@@ -206,12 +229,30 @@ class Closure {
         return {};
     }
 
-    Status add_object(Object object) {
+    /// The name by which the library's file is sent already; else empty.
+    std::string name_of_same_file(const Library& library) {
+        struct stat status {};
+        if (::stat(library.path.c_str(), &status) != 0) {
+            return {};
+        }
+        const auto [file, is_new] =
+            files_.try_emplace({status.st_dev, status.st_ino}, library.name);
+        return is_new ? std::string{} : file->second;
+    }
+
+    [[nodiscard]] Status check_count() const {
         if (closure_.sent.size() > kMaxLibraries || objects_.size() == kMaxClosureObjects) {
             return Error{Blame::user, program().path + ": needs too many libraries"};
         }
-        objects_.push_back(std::move(object));
         return {};
+    }
+
+    Status add_object(Object object) {
+        Status room = check_count();
+        if (room) {
+            objects_.push_back(std::move(object));
+        }
+        return room;
     }
 
     std::string library_path_;
@@ -220,7 +261,8 @@ class Closure {
     bool has_own_loader_ = false;
     std::deque<Object> objects_;  ///< The program first.
     LibraryClosure closure_;
-    std::set<std::string> known_;  ///< The names found so far.
+    std::set<std::string> known_;                           ///< The names found so far.
+    std::map<std::pair<dev_t, ino_t>, std::string> files_;  ///< The names of those sent.
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Finds the libraries that a program needs on this machine.
 //
 // It searches as the program's loader would (ld.so(8)), without running it. For each name that
-// an object needs it searches the RPATHs of the object and of those that loaded it, unless the
-// object has a RUNPATH, then LD_LIBRARY_PATH, the object's RUNPATH, and the loader's defaults
-// (library_places.h). As with Slurm's own `--send-libs`, libraries in the system's directories
-// are assumed to be on every node.
+// an object needs (what a filter stands for, too) it searches the RPATHs of the object and of
+// those that loaded it, unless the object has a RUNPATH, then LD_LIBRARY_PATH, the object's
+// RUNPATH, and the loader's defaults (library_places.h). As with Slurm's own `--send-libs`,
+// libraries in the system's directories are assumed to be on every node.
 #pragma once
 
 #include "stager/files/libraries/library_places.h"
@@ -21,6 +21,9 @@ inline constexpr std::size_t kMaxClosureObjects = 4096;  ///< Including the syst
 struct Library {
     std::string name;  ///< The needed name, which the file must have.
     std::string path;
+    /// The name of an earlier one that is the same file (by a link): the loader, which goes by
+    /// the file, loads it once. Empty: none.
+    std::string same_as{};
 };
 
 struct LibraryClosure {

@@ -19,6 +19,8 @@ namespace stage {
 namespace {
 
 constexpr const char* kLinks = "libs";
+constexpr const char* kSame = "same";  ///< Has a directory of links for each program, and
+constexpr char kSameMark = '=';        ///< its number has this mark among the links to them.
 constexpr const char* kAnyProgram = "all";
 
 /// Opens the directory `name` in `parent`, and makes it if it is missing.
@@ -59,27 +61,57 @@ bool put_link(UniqueFd at, std::string_view below, const std::string& directory)
     return at && ::symlinkat(directory.c_str(), at.get(), name.c_str()) == 0;
 }
 
-}  // namespace
-
-Result<std::string> link_to_libraries(const std::string& base, const LibraryLink& link) {
+/// Makes the link `number` of a program at `origin` to `directory`.
+Result<std::string> link_at(const std::string& base,
+                            const std::string& number,
+                            const std::string& directory,
+                            int program) {
     Result<UniqueFd> lists = open_list_directory(base);
     if (!lists) {
         return std::move(lists).error();
     }
-    const Result<std::string> origin = origin_of(link.origin);
+    const Result<std::string> origin = origin_of(program);
     if (!origin) {
         return origin.error();
     }
-    const std::string number = std::to_string(link.number);
     const std::string lists_path = base + '/' + kListDirectory + '/';
     const std::string below = link_path(number, *origin);
     if (const UniqueFd links = enter(lists->get(), kLinks)) {  // Links of an earlier run.
         static_cast<void>(remove_entry(links.get(), number));
     }
-    if (!put_link(*std::move(lists), below, link.directory)) {
+    if (!put_link(*std::move(lists), below, directory)) {
         return target_error(lists_path + below, errno);
     }
-    return lists_path + link_path(number, link.origin < 0 ? *origin : "/$ORIGIN");
+    return lists_path + link_path(number, program < 0 ? *origin : "/$ORIGIN");
+}
+
+}  // namespace
+
+Result<std::string> link_to_libraries(const std::string& base, const LibraryLink& link) {
+    return link_at(base, std::to_string(link.number), link.directory, link.origin);
+}
+
+Result<std::string> link_to_same(const std::string& base,
+                                 const LibraryLink& link,
+                                 const std::map<std::string, std::string>& names) {
+    const Result<UniqueFd> lists = open_list_directory(base);
+    if (!lists) {
+        return lists.error();
+    }
+    const std::string number = std::to_string(link.number);
+    const std::string path = base + '/' + kListDirectory + '/' + kSame + '/' + number;
+    const UniqueFd all = enter(lists->get(), kSame);
+    if (all) {  // Links of an earlier run.
+        static_cast<void>(remove_entry(all.get(), number));
+    }
+    const UniqueFd own = all ? enter(all.get(), number) : UniqueFd{};
+    for (const auto& [name, other] : names) {
+        const std::string file = link.directory + '/' + other;
+        if (!own || ::symlinkat(file.c_str(), own.get(), name.c_str()) != 0) {
+            return target_error(path + '/' + name, errno);
+        }
+    }
+    return link_at(base, number + kSameMark, path, link.origin);
 }
 
 std::vector<std::string> linked_from(const std::string& base, int origin) {

@@ -10,6 +10,7 @@
 #include "transport/base/result.h"
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct LibraryLink {
 /// entry for LD_LIBRARY_PATH.
 [[nodiscard]] Result<std::string> link_to_libraries(const std::string& base,
                                                     const LibraryLink& link);
+
+/// Makes, likewise, links by which the loader finds one file under several names: it loads two
+/// files of the same content as two libraries, each with a state of its own. `names`: what each
+/// name is called in `link.directory`. The entry must precede those of link_to_libraries().
+[[nodiscard]] Result<std::string> link_to_same(const std::string& base,
+                                               const LibraryLink& link,
+                                               const std::map<std::string, std::string>& names);
 
 /// The directories of libraries that a program in the open directory `origin` searches through
 /// the links below `base`, also those of another stage. -1: the directories that any program

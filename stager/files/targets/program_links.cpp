@@ -1,11 +1,11 @@
 #include "stager/files/targets/program_links.h"
 
-#include "stager/files/libraries/library_links.h"
 #include "stager/files/libraries/library_places.h"
 #include "stager/spec/destination.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -40,6 +40,8 @@ Status ProgramLinks::link(const SinkTargets& targets) {
             return done;
         }
     }
+    std::ranges::move(same_, std::back_inserter(paths_));
+    same_.clear();
     return {};
 }
 
@@ -90,6 +92,30 @@ Status ProgramLinks::link_one(const SinkTargets& targets,
         return std::move(entry).error();
     }
     paths_.push_back(*std::move(entry) + '/');
+    return link_same(targets, link, library);
+}
+
+/// Copies of one file: every name leads to the first copy.
+Status ProgramLinks::link_same(const SinkTargets& targets,
+                               const LibraryLink& link,
+                               std::size_t library) {
+    std::map<std::string, std::string> names;
+    for (std::size_t index = library; index < targets.size(); ++index) {
+        const SinkTarget& one = targets[index];
+        const std::string path = one.spec == targets[library].spec ? targets.path(index) : "";
+        if (!path.empty() && !one.same_as.empty()) {
+            names[path.substr(path.rfind('/') + 1)] = one.same_as;
+            names[one.same_as] = one.same_as;
+        }
+    }
+    if (names.empty()) {
+        return {};
+    }
+    Result<std::string> entry = link_to_same(base_, link, names);
+    if (!entry) {
+        return std::move(entry).error();
+    }
+    same_.push_back(*std::move(entry) + '/');
     return {};
 }
 

@@ -1,6 +1,7 @@
 // Links the programs of a stage to their libraries (library_links.h), once both are in place.
 #pragma once
 
+#include "stager/files/libraries/library_links.h"
 #include "stager/files/targets/sink_targets.h"
 
 #include <cstddef>
@@ -17,19 +18,24 @@ class ProgramLinks {
     /// An error if a program of the job has another library of a name in the same directory.
     [[nodiscard]] Status link(const SinkTargets& targets);
 
-    /// What finds the libraries, for LD_LIBRARY_PATH, each with a slash at its end.
+    /// What finds the libraries, for LD_LIBRARY_PATH, each with a slash at its end; the last is
+    /// to be searched first.
     [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
 
   private:
     [[nodiscard]] Status link_one(const SinkTargets& targets,
                                   std::size_t program,
                                   std::size_t library);
+    [[nodiscard]] Status link_same(const SinkTargets& targets,
+                                   const LibraryLink& link,
+                                   std::size_t library);
     [[nodiscard]] Status check_jobs(const SinkTargets& targets,
                                     int directory,
                                     std::size_t library) const;
 
     std::string base_;
     std::vector<std::string> paths_;
+    std::vector<std::string> same_;  ///< To be searched before all of them.
 };
 
 }  // namespace stage

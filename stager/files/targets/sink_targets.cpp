@@ -22,6 +22,7 @@ void SinkTargets::set_order(std::size_t index,
     entry.is_library = order.is_library;
     entry.is_of_program = order.is_of_program;
     entry.is_for_all = order.is_for_all;
+    entry.same_as = order.same_as;
     entry.is_outside = root != list_directory && !root.starts_with(list_directory + '/');
     entry.needed_paths = order.needed_paths;
     entry.where = order.where;

@@ -28,6 +28,7 @@ struct SinkOrder {
     /// The entries of its spec are a program and its libraries: all of them come, or none.
     bool is_of_program = false;
     bool is_for_all = false;  ///< A library, loaded by any program that loads the spec's file.
+    std::string same_as{};    ///< The library of the spec that is the same file at the source.
     std::vector<std::string> needed_paths{};  ///< Must be on this node, or come to it.
     std::string where{};  ///< Which line of which list asks for it; empty: no list.
 };
@@ -41,6 +42,7 @@ struct SinkTarget {
     bool is_library = false;
     bool is_of_program = false;
     bool is_for_all = false;
+    std::string same_as{};
     bool is_outside = false;  ///< Of the stage's own directory.
     bool is_named = false;    ///< It has its final name.
     std::vector<std::string> needed_paths{};

@@ -44,16 +44,22 @@ Status check_beside(const PlacedProgram& bringing, const PlacedProgram& other) {
 }  // namespace
 
 std::string library_line(const LibraryLine& library) {
-    return (library.is_for_all ? kForAll : kOfProgram) + library.name;
+    std::string line = (library.is_for_all ? kForAll : kOfProgram) + library.name;
+    return library.same_as.empty() ? line : line + '\0' + library.same_as;
 }
 
 std::optional<LibraryLine> parse_library_line(std::string_view line) {
     const char kind = line.empty() ? '\0' : line.front();
-    const std::string_view name = line.substr(std::min<std::size_t>(1, line.size()));
-    if ((kind != kOfProgram && kind != kForAll) || !is_plain_name(name)) {
+    const std::string_view names = line.substr(std::min<std::size_t>(1, line.size()));
+    const std::size_t end = std::min(names.find('\0'), names.size());
+    const std::string_view name = names.substr(0, end);
+    const std::string_view same = names.substr(std::min(end + 1, names.size()));
+    if ((kind != kOfProgram && kind != kForAll) || !is_plain_name(name) ||
+        (end < names.size() && !is_plain_name(same))) {
         return std::nullopt;
     }
-    return LibraryLine{.name = std::string{name}, .is_for_all = kind == kForAll};
+    return LibraryLine{
+        .name = std::string{name}, .is_for_all = kind == kForAll, .same_as = std::string{same}};
 }
 
 Result<std::string> program_line(const std::vector<std::string>& paths) {

@@ -2,7 +2,7 @@
 //
 // All entries of a spec with `libs` have that spec; their lines (ManifestEntry::line)
 // distinguish them. The program's line is empty, or lists the paths that each node must have
-// for it. A library's line names the library.
+// for it. A library's line names the library, and the one that is the same file.
 #pragma once
 
 #include "stager/files/libraries/library_closure.h"
@@ -18,6 +18,7 @@ namespace stage {
 struct LibraryLine {
     std::string name;         ///< The library's file name.
     bool is_for_all = false;  ///< Any program that loads the spec's file loads it.
+    std::string same_as{};    ///< As Library's.
 };
 
 [[nodiscard]] std::string library_line(const LibraryLine& library);

@@ -179,11 +179,12 @@ Status Orders::add_program(std::uint16_t index,
     order.line = *std::move(line);
     orders.push_back(std::move(order));
     for (const Library& library : closure->sent) {
-        orders.push_back(
-            {.spec = index,
-             .path = library.path,
-             .line = library_line({.name = library.name, .is_for_all = !closure->is_program}),
-             .is_optional = spec.is_optional});
+        orders.push_back({.spec = index,
+                          .path = library.path,
+                          .line = library_line({.name = library.name,
+                                                .is_for_all = !closure->is_program,
+                                                .same_as = library.same_as}),
+                          .is_optional = spec.is_optional});
     }
     programs.push_back({spec.source, directory_for(spec), *std::move(closure)});
     return {};
@@ -272,6 +273,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.is_temporary = spec.is_temporary;
     order.is_library = library.has_value();
     order.is_for_all = library && library->is_for_all;
+    order.same_as = library ? library->same_as : "";
     order.is_of_program = is_of_program;
     if (is_of_program) {
         order.needed_paths = parse_program_line(entry.line);

@@ -32,6 +32,13 @@ std::string elf_file(const ElfFile& file) {
     for (const std::string& needed : file.needed) {
         add(DT_NEEDED, needed);
     }
+    for (const std::string& filter : file.filters) {
+        add(DT_FILTER, filter);
+    }
+    for (const std::string& auxiliary : file.auxiliaries) {
+        add(DT_AUXILIARY, auxiliary);
+    }
+    add(DT_AUDIT, file.audit);
     add(DT_RPATH, file.rpath);
     add(DT_RUNPATH, file.runpath);
     const std::size_t interpreter = strings.size();

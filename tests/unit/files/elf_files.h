@@ -10,6 +10,9 @@ struct ElfFile {
     std::string interpreter{};  ///< For a program; a library has none.
     std::string name{};         ///< DT_SONAME.
     std::vector<std::string> needed{};
+    std::vector<std::string> filters{};      ///< DT_FILTER.
+    std::vector<std::string> auxiliaries{};  ///< DT_AUXILIARY.
+    std::string audit{};
     std::string rpath{};
     std::string runpath{};
     std::string rest{};  ///< Behind it, so that two differ.

@@ -48,6 +48,10 @@ TEST_CASE("a worker is its user, with all groups and no way back") {
               "65534\n65534\n65534\n0027\n/"
               "\nNoNewPrivs:\t1\n0\nSigBlk:\t0000000000000000\n500\n");
     }
+    SECTION("with another group than passwd's, as newgrp and sbatch --gid give: it has both") {
+        program.user = UserIdentity{.uid = 65534, .gid = 61'235, .name = {}};
+        CHECK_THAT(output_of(world, program), Catch::StartsWith("65534\n61235\n61235 65534\n"));
+    }
     SECTION("with another user's name: that user's groups are not given") {
         program.user = UserIdentity{.uid = kUnknownUid, .gid = 61'235, .name = "root"};
         CHECK_THAT(output_of(world, program), Catch::StartsWith("61234\n61235\n61235\n"));

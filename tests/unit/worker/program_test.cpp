@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <string_view>
 
 namespace stage {
 namespace {
@@ -285,10 +287,55 @@ TEST_CASE("a path that a program needs is on the node, or comes with it") {
                Contains("the program needs " + needed + " at this very path"));
 }
 
+TEST_CASE("a library under two names is one file for the loader") {
+    Site site;
+    const auto install = [&](const std::string& name, const std::string& content) {
+        site.apps.write("lib/libblas.so.3", elf_file({.rest = content}));
+        REQUIRE((::symlink("libblas.so.3", site.apps.path("lib/liblapack.so.3").c_str()) == 0 ||
+                 errno == EEXIST));
+        return site.apps.write("bin/" + name,
+                               elf_file({.interpreter = kSystemLoader,
+                                         .needed = {"liblapack.so.3", "libblas.so.3"},
+                                         .runpath = "$ORIGIN/../lib"}));
+    };
+    const auto file_at = [](const std::string& path) {
+        struct stat found {};
+        REQUIRE(::stat(path.c_str(), &found) == 0);
+        return found.st_ino;
+    };
+    const std::string place = ":" + site.node.path("p");
+    for (const char* const flags : {":libs", ":libs", ":libs+keep", ":libs+overwrite"}) {
+        REQUIRE(site.stage_all({install("one", "1") + place + flags}) == "ok");
+        const std::string libs = site.stage.path(".stagecast/libs/0");
+        // The last is searched first.
+        CHECK(site.paths == Names{libs + "/$ORIGIN/", libs + "=/$ORIGIN/"});
+        const std::string found = libs + "=" + site.node.path() + "/";
+        CHECK(file_at(found + "libblas.so.3") == file_at(found + "liblapack.so.3"));
+        CHECK(file_at(found + "libblas.so.3") ==
+              file_at(site.node.path("p_libs/liblapack.so.3")));
+        // Where nothing searches the links, both names are there.
+        CHECK(content_of(site.node.path("p_libs/libblas.so.3")) ==
+              content_of(site.apps.path("lib/libblas.so.3")));
+    }
+    // Two programs in one directory: every link is searched before any copy.
+    REQUIRE(site.stage_all({install("one", "1") + "::libs", install("two", "1") + "::libs"}) ==
+            "ok");
+    const std::string libs = site.stage.path(".stagecast/libs/");
+    CHECK(site.paths == Names{libs + "0/$ORIGIN/",
+                              libs + "1/$ORIGIN/",
+                              libs + "0=/$ORIGIN/",
+                              libs + "1=/$ORIGIN/"});
+}
+
 TEST_CASE("lines of programs and libraries are read back, others are none") {
     CHECK(parse_library_line(library_line({.name = "liba.so.1"}))->name == "liba.so.1");
     CHECK(parse_library_line(library_line({.name = "l", .is_for_all = true}))->is_for_all);
-    for (const char* line : {"", "L", "L..", "La/b", "A/a", "Pa", "x"}) {
+    const LibraryLine same{.name = "liba.so.1", .same_as = "libb.so.2"};
+    CHECK(parse_library_line(library_line(same))->name == "liba.so.1");
+    CHECK(parse_library_line(library_line(same))->same_as == "libb.so.2");
+    using namespace std::string_view_literals;
+    for (const std::string_view line :
+         {""sv, "L"sv, "L.."sv, "La/b"sv, "A/a"sv, "Pa"sv, "x"sv, "La\0"sv, "La\0../b"sv}) {
         CHECK_FALSE(parse_library_line(line));
     }
     const Names paths{"/a:b;c", "/d\ne"};

@@ -196,6 +196,83 @@ TEST_CASE("a library needed by its path must exist, and its needs are sent") {
                Contains("at a path relative to its own directory"));
 }
 
+TEST_CASE("what a filter stands for is needed, too, and what it or a program wants if found") {
+    const Scratch scratch;
+    const auto closure = [&] {
+        return library_closure(
+            scratch.write("bin/prog",
+                          elf_file({.interpreter = kSystemLoader,
+                                    .needed = {"libfilter.so", "libmaybe.so"},
+                                    .audit = "libaudit.so:libnone.so",
+                                    .runpath = "$ORIGIN/../lib"})),
+            "");
+    };
+    for (const char* const name :
+         {"libreal.so", "libbetter.so", "libaudit.so", "libaudits.so", "libmaybe.so"}) {
+        scratch.write("lib/" + std::string{name}, elf_file({.name = name}));
+    }
+    scratch.write("lib/libaudit.so",
+                  elf_file({.needed = {"libaudits.so"}, .runpath = "$ORIGIN"}));
+    const std::string filter =
+        scratch.write("lib/libfilter.so",
+                      elf_file({.filters = {"libreal.so"},
+                                .auxiliaries = {"libbetter.so", "libmissing.so"},
+                                .audit = "libreal.so",  // The loader asks programs only.
+                                .runpath = "$ORIGIN"}));
+    const auto libraries = closure();
+    REQUIRE(libraries);
+    std::vector<std::string> names;
+    for (const Library& one : libraries->sent) {
+        names.push_back(one.name);
+    }
+    CHECK(names == std::vector<std::string>{"libfilter.so",
+                                            "libmaybe.so",
+                                            "libaudit.so",
+                                            "libreal.so",
+                                            "libbetter.so",
+                                            "libaudits.so"});
+    REQUIRE(::unlink(scratch.path("lib/libreal.so").c_str()) == 0);
+    CHECK_THAT(closure().error().sentence(),
+               Contains("the library libreal.so, which " + scratch.path("bin") +
+                        "/../lib/libfilter.so needs, is not found"));
+}
+
+TEST_CASE("a name that one object does not find, and could do without, another may need") {
+    const Scratch scratch;
+    scratch.write("lib/liba.so", elf_file({.auxiliaries = {"libdeep.so"}, .runpath = "/none"}));
+    scratch.write("lib/libb.so", elf_file({.needed = {"libdeep.so"}, .runpath = "$ORIGIN/b"}));
+    const std::string program = scratch.write("bin/prog",
+                                              elf_file({.interpreter = kSystemLoader,
+                                                        .needed = {"liba.so", "libb.so"},
+                                                        .runpath = "$ORIGIN/../lib"}));
+    CHECK_THAT(refusal(program), Contains("libdeep.so"));
+    scratch.write("lib/b/libdeep.so", elf_file({}));
+    const auto libraries = library_closure(program, "");
+    REQUIRE(libraries);
+    CHECK(libraries->sent.size() == 3);
+}
+
+TEST_CASE("a file under several names is known as one") {
+    const Scratch scratch;
+    const std::string file = scratch.write(
+        "lib/libopenblasp.so", elf_file({.name = "libopenblas.so.0", .needed = {"liba.so"}}));
+    scratch.write("lib/liba.so", elf_file({}));
+    REQUIRE(::link(file.c_str(), scratch.path("lib/libblas.so.3").c_str()) == 0);
+    REQUIRE(::symlink("libopenblasp.so", scratch.path("lib/liblapack.so.3").c_str()) == 0);
+    const std::string program = scratch.write(
+        "bin/prog",
+        elf_file({.interpreter = kSystemLoader,
+                  .needed = {"libblas.so.3", "liblapack.so.3", "liba.so", "libopenblas.so.0"},
+                  .rpath = "$ORIGIN/../lib"}));
+    const auto libraries = library_closure(program, "");
+    REQUIRE(libraries);
+    REQUIRE(libraries->sent.size() == 3);
+    CHECK(libraries->sent[0].same_as.empty());
+    CHECK(libraries->sent[1].name == "liblapack.so.3");
+    CHECK(libraries->sent[1].same_as == "libblas.so.3");
+    CHECK(libraries->sent[2].same_as.empty());
+}
+
 TEST_CASE("a program linked with musl is refused") {
     const Scratch scratch;
     CHECK_THAT(
