@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace stage {
 
 namespace {
@@ -18,6 +20,15 @@ std::string advice_for_absent(const std::string& source) {
                  "--stage-file=@LIST";
 }
 
+/// What `name` is called on the disk. (Patterns whose value only nodes know are left.)
+std::string plain_name(const std::string& name) {
+    if (!has_pattern(name) || has_value_pattern(name)) {
+        return name;
+    }
+    const auto plain = expanded({.source = name}, {});
+    return plain ? plain->source : name;
+}
+
 }  // namespace
 
 bool is_file_or_directory(const std::string& path) {
@@ -27,8 +38,12 @@ bool is_file_or_directory(const std::string& path) {
 }
 
 Status check_variables(const StageSpec& spec) {
-    const std::string_view variable = variable_in(spec.source);
-    if (variable.empty() || is_file_or_directory(spec.source)) {
+    // The directory may be that of submission, which the user did not write.
+    const std::size_t slash = std::min(spec.source.rfind('/'), spec.source.size());
+    const bool is_there = is_file_or_directory(plain_name(spec.source.substr(0, slash)));
+    const std::string_view variable =
+        variable_in(std::string_view{spec.source}.substr(is_there ? slash : 0));
+    if (variable.empty() || is_file_or_directory(plain_name(spec.source))) {
         return {};
     }
     return Error{Blame::user,
@@ -48,9 +63,7 @@ Status check_source(const StageSpec& spec) {
         if (has_value_pattern(source)) {
             return {};  // Only the nodes know it.
         }
-        if (const auto plain = expanded(spec, {})) {
-            source = plain->source;
-        }
+        source = plain_name(source);
     }
     const std::string shown = printable(source);
     struct stat found {};

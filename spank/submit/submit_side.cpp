@@ -241,13 +241,14 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
         if (!spec || !sound) {
             return spec ? sound.error() : spec.error();
         }
-        expand_home(spec->source, home);
-        expand_home(spec->destination, home);
+        expand_home(spec->source, literal_name(home));
+        expand_home(spec->destination, literal_name(home));
         if (!spec->source.starts_with('/') && directory.empty()) {
             return Error{Blame::user, "the working directory does not exist any more"}.remedy(
                 "change to another one, or write the whole path");
         }
-        specs.push_back(made_absolute(*std::move(spec), directory.empty() ? "/" : directory));
+        specs.push_back(
+            made_absolute(*std::move(spec), directory.empty() ? "/" : literal_name(directory)));
     }
     return specs;
 }

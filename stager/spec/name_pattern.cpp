@@ -129,6 +129,15 @@ bool has_array_pattern(std::string_view name) {
     return has_letter(name, "Aa");
 }
 
+std::string literal_name(std::string_view text) {
+    std::string name;
+    each_piece(text, [&](const Pattern& one, std::string_view piece) {
+        name += one.letter == '\0' ? "" : one.letter == '%' ? "%%" : "%";
+        name += piece;
+    });
+    return name;
+}
+
 Result<StageSpec> expanded(StageSpec spec, const NameValues& values) {
     for (std::string* const name : {&spec.source, &spec.destination}) {
         if (!has_pattern(*name)) {

@@ -33,6 +33,9 @@ struct NameValues {
 /// True if `name` has a pattern for an array's tasks.
 [[nodiscard]] bool has_array_pattern(std::string_view name);
 
+/// The name that expands to `text`: for a directory that the user did not write.
+[[nodiscard]] std::string literal_name(std::string_view text);
+
 /// Expands both names. Fails (Blame::user) on an %a without an array, and if the result is no
 /// valid spec.
 [[nodiscard]] Result<StageSpec> expanded(StageSpec spec, const NameValues& values);

@@ -50,6 +50,20 @@ teardown() {
   staged_everywhere "$OUT" data
 }
 
+# (Slurm itself expands such a name where it makes a job's output file.)
+@test "a directory of submission called like a pattern" {
+  local name='run%j 100%% $USER'
+  mkdir "$WORK/$name"
+  echo one > "$WORK/$name/in.1"
+  printf '%s\n' 'in.%1a:listed' > "$WORK/$name/list"
+  printf '%s\n' '#!/bin/bash' '#SBATCH --array=1 -N2 --stage-file=in.%a --stage-file=@list' \
+    'srun sh -c "cat \$STAGECAST_DIR/in.1 \$STAGECAST_DIR/listed"' > "$WORK/$name/job.sh"
+  chown -R 2001:2001 "$WORK/$name"
+  lab exec -u alice -d "$T/$name" timeout "$JOB_TIMEOUT" srun -N2 --stage-file=in.1 sh -c 'cat $STAGECAST_DIR/in.1' > "$WORK/out"
+  lab exec -u alice -d "$T/$name" timeout "$JOB_TIMEOUT" sbatch -W -o "$T/batch" job.sh
+  [ "$(sort "$WORK/out" "$WORK/batch" | uniq -c | tr -s ' ')" = ' 6 one' ] || { cat "$WORK/out" "$WORK/batch"; false; }
+}
+
 @test "a job may give up sooner than the site" {
   input data 100000
   run ! as_alice sbatch --stage-timeout=0:21 --stage-file=data --wrap true

@@ -378,6 +378,11 @@ bool is_here(const std::string& path) {
 
 }  // namespace
 
+/// The working directory as meant_by() takes it.
+std::string Orders::list_directory() const {
+    return places_.is_push ? places_.work_dir : literal_name(places_.work_dir);
+}
+
 /// A name with blanks at its ends, or with a colon, is used literally if there is such a file.
 Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) const {
     const auto is_there = [&](const std::string& name) {
@@ -406,7 +411,7 @@ Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) c
             "write absolute paths");
     }
     return with_flags_of(list,
-                         made_absolute(*std::move(spec), is_relative ? places_.work_dir : "/"));
+                         made_absolute(*std::move(spec), is_relative ? list_directory() : "/"));
 }
 
 Status Orders::add_lines(std::uint16_t index,

@@ -75,6 +75,7 @@ class Orders {
     [[nodiscard]] Status add_lines(std::uint16_t index,
                                    Destinations& taken,
                                    std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] std::string list_directory() const;
     [[nodiscard]] Result<StageSpec> spec_of(const StageSpec& list, const ListLine& line) const;
     [[nodiscard]] Result<bool> take(const StageSpec& spec, Destinations& taken) const;
     [[nodiscard]] Status add_file(std::uint16_t index,

@@ -40,6 +40,15 @@ TEST_CASE("any other percent sign is itself, as Slurm has it") {
     CHECK_FALSE(has_array_pattern("%j%%a"));
 }
 
+TEST_CASE("a name that was not written as a pattern is kept") {
+    for (const char* const name :
+         {"/run%j", "/100%", "/%%j", "/%%%j", "/%4a%%", "/%u/%n", "/plain", "/%x", "/%"}) {
+        CHECK(destination(literal_name(name)) == name);
+    }
+    CHECK(literal_name("/100%/x") == "/100%/x");
+    CHECK(destination(literal_name("/run%j") + "/in.%a") == "/run%j/in.7");
+}
+
 TEST_CASE("without an array, %A is the job's number and %a an error") {
     const NameValues alone{.job_id = 42};
     CHECK(destination("%A", alone) == "42");
