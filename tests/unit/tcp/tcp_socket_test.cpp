@@ -1,0 +1,46 @@
+#include "transport/tcp/tcp_socket.h"
+
+#include "transport/udp/sockets.h"
+
+#include <catch2/catch.hpp>
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace stage {
+namespace {
+
+constexpr int kTcpRtoMinUs = 45;  // TCP_RTO_MIN_US
+
+/// Microseconds; 0: the kernel has no such option.
+int least_timeout(int socket) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    return ::getsockopt(socket, IPPROTO_TCP, kTcpRtoMinUs, &value, &length) == 0 ? value : 0;
+}
+
+TEST_CASE("both ends of a connection time out sooner than TCP by itself", "[tcp]") {
+    const auto own = Address::parse("127.0.0.1", 0);
+    REQUIRE(own);
+    const auto listener = tcp::open_listener(*own, {43'201, 43'300}, {});
+    REQUIRE(listener);
+    const auto child = tcp::begin_connection(*own, *udp::bound_address(listener->get()), {});
+    REQUIRE(child);
+    pollfd made{.fd = listener->get(), .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&made, 1, 10'000) == 1);
+    const UniqueFd parent = tcp::accept_connection(listener->get(), {});
+    REQUIRE(parent);
+    const UniqueFd plain{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (least_timeout(plain.get()) == 0) {
+        WARN("this kernel has no least time-out for a socket");
+        return;
+    }
+    for (const int socket : {child->get(), parent.get()}) {
+        CHECK(least_timeout(socket) >= 50'000);  // In whole ticks of the kernel.
+        CHECK(least_timeout(socket) < 100'000);
+    }
+}
+
+}  // namespace
+}  // namespace stage
