@@ -126,7 +126,7 @@ killed_rank() {
 
 killed_worker() {
   local running
-  input file 64000000 n0 /tmp/in
+  input file 16000000 n0 /tmp/in
   mpi "$1" src=/tmp/in,dst=/tmp/out,rate=16000000,transport=tcp,stall=4,say=/tmp/progress src=/tmp/in,dst=/tmp/again 3>&- &
   running=$!
   wait_for 30 begun
