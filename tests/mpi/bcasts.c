@@ -5,40 +5,20 @@
 //     bcasts early COUNT           messages that end only while their sender is in MPI_Bcast
 //     bcasts large BYTES COUNT     one root, whole messages; prints "begun" once bytes travel
 //
-// Every rank prints "rank R: ok" at the end, or what was wrong. A random sequence is the same for
-// the same seed.
+// A random sequence is the same for the same seed.
 #define _GNU_SOURCE
+#include "tests/mpi/checks.h"
+
 #include <mpi.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { COMMS = 6, LONGEST = 700000 };
 
-static int world_rank;
-static int wrong;
-
-// splitmix64. The shared stream is the same on all ranks.
-static uint64_t next(uint64_t* state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 static int below(uint64_t* state, int limit) { return (int)(next(state) % (uint64_t)limit); }
-
-static int value_at(uint64_t mark, int i) { return (int)((mark + (uint64_t)i) * 0x9e3779b1u); }
-
-static void complain(const char* what, int call, int at) {
-    if (!wrong++) {
-        printf("rank %d: call %d: %s at %d\n", world_rank, call, what, at);
-        fflush(stdout);
-    }
-}
 
 // ---- layouts of `count` ints in memory, all of the same type signature
 
@@ -274,13 +254,6 @@ static void large(int bytes, int count) {
     }
 }
 
-#ifndef OPEN_MPI
-static void leave(int signal) {
-    (void)signal;
-    _exit(0);
-}
-#endif
-
 int main(int argc, char** argv) {
     int provided = 0;
     const char* const what = argc > 2 ? argv[1] : "";
@@ -304,15 +277,5 @@ int main(int argc, char** argv) {
     } else {
         complain("nothing to do", 0, argc);
     }
-    if (wrong == 0) {
-        printf("rank %d: ok\n", world_rank);
-    }
-    fflush(stdout);
-#ifndef OPEN_MPI
-    // On emulated hosts MPI_Finalize() of MPICH sometimes waits for ever.
-    signal(SIGALRM, leave);
-    alarm(3);
-#endif
-    MPI_Finalize();
-    return wrong != 0;
+    return finish();
 }

@@ -126,7 +126,7 @@ killed_rank() {
 
 killed_worker() {
   local running
-  input file 64000000 n0 /tmp/in
+  input file 16000000 n0 /tmp/in
   mpi "$1" src=/tmp/in,dst=/tmp/out,rate=16000000,transport=tcp,stall=4,say=/tmp/progress src=/tmp/in,dst=/tmp/again 3>&- &
   running=$!
   wait_for 30 begun
@@ -142,4 +142,30 @@ killed_worker() {
 
 @test "a killed worker: the call fails on every rank and names the node, and the next one succeeds" {
   each_mpi killed_worker
+}
+
+# A function of the hosts, so that what is installed there counts. (Debian's mpi4py is made for its default MPI, Open MPI.)
+has_mpi4py() {
+  lab on n0 -u alice python3 -c 'import mpi4py, glob, subprocess
+libraries = subprocess.check_output(["ldd"] + glob.glob(mpi4py.__path__[0] + "/MPI.*.so"), text=True)
+raise SystemExit("libmpi.so" not in libraries)' < /dev/null
+}
+
+from_python() {
+  local ENVIRONMENT=LD_LIBRARY_PATH=/srv/mpi
+  install -m 755 "$MPI_HOME/../../stager/mpi/examples/bcast_file.py" "$CLUSTER_DIR/srv/mpi/"
+  # shellcheck disable=SC2046
+  lab on n0 -u alice -d /tmp timeout -k 5 60 $(launcher openmpi) python3 /srv/mpi/bcast_file.py "$@" < /dev/null > "$WORK/out" 2>&1 3>&-
+}
+
+@test "from Python, by mpi4py" {
+  [[ " ${MPIS[*]} " == *" openmpi "* ]] || skip "no Open MPI is installed"
+  has_mpi4py || skip "python3-mpi4py is not installed, or of another MPI"
+  input file 3000000 n0 /tmp/in
+  from_python /tmp/in /tmp/out
+  [ "$(grep -c '^rank [0-5]: written$' "$WORK/out")" = 6 ]
+  for node in n0 n1 n2; do same $node /tmp/out file; done
+  from_python /tmp/missing /tmp/out
+  [ "$(grep -c '^rank [0-5]: rank 0 (n0): /tmp/missing: No such file or directory$' "$WORK/out")" = 6 ]
+  no_worker
 }

@@ -15,7 +15,7 @@ for one in ${STAGECAST_MPIS:-openmpi mpich}; do
 done
 
 mpi_up() {
-  local one node place
+  local one program node place
   cluster_up 3 --hosts || return 1
   place=$CLUSTER_DIR/srv/mpi
   install -d -m 755 "$place" && install -d -o 2001 -g 2001 "$place/sockets"
@@ -25,7 +25,9 @@ mpi_up() {
     "mpicc.$one" -std=gnu99 -Wall -Wextra -Werror -I"$MPI_HOME/../.." -o "$place/calls-$one" "$MPI_HOME/calls.c" \
       "$place/libstagecast-mpi-$one.so.0" -Wl,-rpath,/srv/mpi || return 1
     install -m 755 "$BUILT/libstagecast-bcast-$one.so" "$place/libstagecast-bcast-$one.so.0"
-    "mpicc.$one" -std=gnu11 -O1 -Wall -Wextra -Werror -pthread -o "$place/bcasts-$one" "$MPI_HOME/bcasts.c" || return 1
+    for program in bcasts comms types latency; do
+      "mpicc.$one" -std=gnu11 -O1 -Wall -Wextra -Werror -pthread -I"$MPI_HOME/../.." -o "$place/$program-$one" "$MPI_HOME/$program.c" || return 1
+    done
   done
 }
 
@@ -90,18 +92,19 @@ mpi() {
   [ "$rc" = 0 ] || { [ "$name" = mpich ] && [ "$(grep -c ' rc=' "$WORK/out")" = $((6 * $#)) ]; }
 }
 
-# bcasts MPI MODE WORD...: broadcasts with libstagecast-bcast; the summary is printed, and messages of 64 KiB are long.
-# Fails unless every rank says that it got what was sent.
-bcasts() {
-  local name=$1 rc=0 right
-  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0 STAGECAST_BCAST=$2 STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=65536"
-  shift 2
+# preloaded PROGRAM MPI MODE WORD...: a program that broadcasts with libstagecast-bcast. Messages of LEAST bytes, otherwise of
+# 64 KiB, are long. Fails unless every rank says that it got what was sent.
+preloaded() {
+  local program=$1 name=$2 rc=0 right
+  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0 STAGECAST_BCAST=$3 STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=${LEAST:-65536}"
+  shift 3
   # shellcheck disable=SC2046
-  lab on n0 -u alice -d /tmp timeout -k 5 100 $(launcher "$name") "/srv/mpi/bcasts-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
+  lab on n0 -u alice -d /tmp timeout -k 5 100 $(launcher "$name") "/srv/mpi/$program-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
   right=$(grep -o 'rank [0-9]: ok' "$WORK/out" | sort -u | wc -l)
   [ "$right" = 6 ] || { echo "only $right ranks are right, and $rc"; return 1; }
   [ "$rc" = 0 ] || [ "$name" = mpich ]   # See mpi().
 }
+bcasts() { preloaded bcasts "$@"; }
 
 # got CALL PATTERN...: on the six ranks, or on all by one pattern, the call has that result.
 got() {

@@ -110,6 +110,25 @@ EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
     return PMPI_Comm_disconnect(comm);
 }
 
+#ifdef OPEN_MPI
+// Open MPI mixes up what is made of a communicator while it is being duplicated, on different ranks
+// in different order, and waits for ever. So one that has no group yet gets none any more: all ranks
+// call this between the same calls of MPI_Bcast.
+EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+    (void)pthread_once(&prepared, prepare);
+    if (settings.mode != STAGECAST_BCAST_OFF && comm != MPI_COMM_NULL &&
+        keyval != MPI_KEYVAL_INVALID && known_group(comm) == NULL) {
+        struct comm_group* const none = comm_group_none();
+        const int error =
+            none == NULL ? MPI_ERR_NO_MEM : PMPI_Comm_set_attr(comm, keyval, none);
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+    }
+    return PMPI_Comm_idup(comm, made, request);
+}
+#endif
+
 // ---- MPI_Bcast
 
 // The bytes of a message that may go by a group; otherwise 0. The same on all ranks: the type

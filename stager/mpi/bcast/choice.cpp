@@ -10,7 +10,7 @@ namespace {
 
 /// Below it a session's round trips take longer than what is saved.
 constexpr std::int64_t kLeastBytes = 256 << 10;
-/// Whatever is asked for.
+/// Whatever is asked for, unless all messages are to go by the group.
 constexpr std::int64_t kLeastBytesEver = 64 << 10;
 constexpr int kTrialCalls = 5;
 
@@ -39,7 +39,9 @@ stagecast_settings stagecast_settings_of_environment() {
     const std::string_view least = stage::variable("STAGECAST_BCAST_MIN");
     static_cast<void>(
         std::from_chars(least.data(), least.data() + least.size(), settings.least_bytes));
-    settings.least_bytes = std::max(settings.least_bytes, stage::kLeastBytesEver);
+    const bool is_forced = settings.mode == STAGECAST_BCAST_FORCE;
+    settings.least_bytes =
+        std::max(settings.least_bytes, is_forced ? 1 : stage::kLeastBytesEver);
     return settings;
 }
 

@@ -12,12 +12,15 @@ enum { FAILURES_MAX = 2 };
 // ---- making
 
 // Settings are agreed in each MPI_COMM_WORLD. A communicator with ranks of another, spawned or
-// connected, has no group: each of its ranks finds one of another, and no message is needed.
+// connected, has no group: each of its ranks finds one of another, and no message is needed. (A
+// program that begins a session only has no MPI_COMM_WORLD.)
 static int is_of_one_world(MPI_Comm comm, int size) {
     MPI_Group here = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
     int* ranks = malloc(2 * (size_t)size * sizeof(int));
-    int is_one = ranks != NULL && PMPI_Comm_group(comm, &here) == MPI_SUCCESS &&
+    int has_world = 0;
+    int is_one = ranks != NULL && PMPI_Initialized(&has_world) == MPI_SUCCESS && has_world &&
+                 PMPI_Comm_group(comm, &here) == MPI_SUCCESS &&
                  PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS;
     for (int i = 0; ranks != NULL && i < size; ++i) {
         ranks[i] = i;
@@ -131,17 +134,24 @@ static int join(MPI_Comm comm,
                : error;
 }
 
+struct comm_group* comm_group_none(void) {
+    struct comm_group* const group = calloc(1, sizeof *group);
+    if (group != NULL) {
+        group->node = MPI_COMM_NULL;
+        group->leaders = MPI_COMM_NULL;
+    }
+    return group;
+}
+
 int comm_group_make(MPI_Comm comm,
                     const struct stagecast_settings* settings,
                     struct comm_group** made) {
     const int least = settings->mode == STAGECAST_BCAST_FORCE ? NODES_MIN_FORCED : NODES_MIN;
-    struct comm_group* group = calloc(1, sizeof *group);
+    struct comm_group* const group = comm_group_none();
     int rank = 0;
     if (group == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    group->node = MPI_COMM_NULL;
-    group->leaders = MPI_COMM_NULL;
     int error = PMPI_Comm_size(comm, &group->size);
     if (error == MPI_SUCCESS) {
         error = PMPI_Comm_rank(comm, &rank);
@@ -309,17 +319,20 @@ static int is_plain(MPI_Datatype datatype) {
            combiner == MPI_COMBINER_NAMED;
 }
 
-int comm_group_broadcast(struct comm_group* group,
-                         MPI_Comm comm,
-                         const struct comm_message* message,
-                         int root,
-                         int* was_carried) {
+// What the MPI says of the arguments, at each rank by itself: of a datatype that is not committed, for
+// instance.
+static int check(const struct comm_message* message, MPI_Comm comm) {
+    return PMPI_Send(
+        message->buffer, message->count, message->datatype, MPI_PROC_NULL, 0, comm);
+}
+
+static int carry_packed(struct comm_group* group,
+                        MPI_Comm comm,
+                        const struct comm_message* message,
+                        int root,
+                        int* was_carried) {
     int rank = 0;
     int position = 0;
-    *was_carried = 1;  // (Ranks that are no leaders do not know better.)
-    if (is_plain(message->datatype)) {
-        return carry(group, message->buffer, message->bytes, root, was_carried);
-    }
     void* const packed = malloc(message->bytes);
     int error = packed == NULL ? MPI_ERR_NO_MEM : PMPI_Comm_rank(comm, &rank);
     if (error == MPI_SUCCESS && rank == root) {
@@ -344,5 +357,44 @@ int comm_group_broadcast(struct comm_group* group,
                             comm);
     }
     free(packed);
+    return error;
+}
+
+// MPICH's MPI_Pack and MPI_Unpack refuse MPI_BOTTOM: the same places in memory, seen from `here`. The
+// datatype is to be freed.
+static int move_from_bottom(struct comm_message* message, char* here) {
+    MPI_Aint place = 0;
+    MPI_Datatype moved = MPI_DATATYPE_NULL;
+    int error = PMPI_Get_address(here, &place);
+    place = -place;
+    if (error == MPI_SUCCESS) {
+        error =
+            PMPI_Type_create_hindexed(1, &message->count, &place, message->datatype, &moved);
+    }
+    *message = (struct comm_message){here, 1, moved, message->bytes};
+    return error == MPI_SUCCESS ? PMPI_Type_commit(&message->datatype) : error;
+}
+
+int comm_group_broadcast(struct comm_group* group,
+                         MPI_Comm comm,
+                         const struct comm_message* message,
+                         int root,
+                         int* was_carried) {
+    char here = 0;
+    struct comm_message moved = *message;
+    *was_carried = 1;  // (Ranks that are no leaders do not know better.)
+    if (is_plain(message->datatype)) {
+        return carry(group, message->buffer, message->bytes, root, was_carried);
+    }
+    int error = check(message, comm);
+    if (error != MPI_SUCCESS || message->buffer != MPI_BOTTOM) {
+        return error == MPI_SUCCESS ? carry_packed(group, comm, message, root, was_carried)
+                                    : error;
+    }
+    error = move_from_bottom(&moved, &here);
+    if (error == MPI_SUCCESS) {
+        error = carry_packed(group, comm, &moved, root, was_carried);
+        (void)PMPI_Type_free(&moved.datatype);
+    }
     return error;
 }

@@ -25,6 +25,8 @@ struct comm_group {
 int comm_group_make(MPI_Comm comm,
                     const struct stagecast_settings* settings,
                     struct comm_group** made);
+// One that is not used, without communication. NULL: memory is exhausted.
+struct comm_group* comm_group_none(void);
 // All ranks of the communicator at once: frees what it has of MPI.
 void comm_group_release(struct comm_group* group);
 // The rest, without communication.

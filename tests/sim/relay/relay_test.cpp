@@ -73,6 +73,34 @@ TEST_CASE("a member that crashes is passed over", "[relay]") {
     }
 }
 
+TEST_CASE("a member that crashes while it finishes is awaited for one time-out", "[relay]") {
+    RelayPlan plan{.members = 4, .object_bytes = 16U << 20U, .stall_timeout = 3s};
+    const std::uint32_t crashed = GENERATE(1U, 2U, 3U);
+    CAPTURE(crashed);
+    plan.slow_finishes = {{crashed, 9s}};
+    SECTION("with others") {
+        plan.crashes = {{crashed, 3s}};
+        RelayWorld world{plan};
+        world.run(60s);
+        CHECK(world.outcome(0).culprit == Rank{static_cast<std::uint16_t>(crashed)});
+        CHECK(world.now() < 3s + plan.stall_timeout + 3s);
+    }
+    SECTION("as the last member") {
+        plan.members = crashed + 1;
+        plan.crashes = {{crashed, 3s}};
+        RelayWorld world{plan};
+        world.run(60s);
+        CHECK(world.outcome(0).culprit == Rank{static_cast<std::uint16_t>(crashed)});
+        CHECK(world.now() < 3s + plan.stall_timeout + 3s);
+    }
+    SECTION("one that does not crash has the time") {
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_all_released(world, plan.members);
+        CHECK(world.now() > 9s);
+    }
+}
+
 TEST_CASE("where the source crashes, all members end together", "[relay]") {
     RelayWorld world{
         {.members = 12, .object_bytes = 64U << 20U, .stall_timeout = 6s, .crashes = {{0, 1s}}}};

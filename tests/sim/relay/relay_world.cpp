@@ -338,6 +338,10 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
             return;
     }
     host.disk_free = std::max(host.disk_free, now_) + time_of(disk_bytes, disk);
+    if (const auto slow_finish = plan_.slow_finishes.find(host.rank);
+        operation.kind == OperationKind::finish && slow_finish != plan_.slow_finishes.end()) {
+        host.disk_free += slow_finish->second;
+    }
     after(host.disk_free - now_,
           [this, &host, operation, verdict] { complete(host, operation, verdict); });
 }

@@ -34,6 +34,7 @@ struct RelayPlan {
     Duration wake_up = std::chrono::microseconds{20};  ///< From arrival to the process.
     std::uint64_t disk_bytes_per_s = 1'000'000'000;
     std::map<std::uint32_t, std::uint64_t> slow_disks{};
+    std::map<std::uint32_t, Duration> slow_finishes{};  ///< From the last block to DONE.
     std::uint16_t chunk_bytes = 8928;
     Duration stall_timeout = std::chrono::seconds{30};
     std::map<std::uint32_t, Duration> crashes{};

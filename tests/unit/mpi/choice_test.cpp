@@ -67,6 +67,8 @@ TEST_CASE("the environment says which messages go by groups") {
     CHECK(with("", "0", "1000000").is_verbose == 0);
     CHECK(with("", "0", "1000000").least_bytes == 1'000'000);
     CHECK(with("", "", "7").least_bytes == 64 << 10);
+    CHECK(with("force", "", "7").least_bytes == 7);
+    CHECK(with("force", "", "-7").least_bytes == 1);
 }
 
 }  // namespace stage

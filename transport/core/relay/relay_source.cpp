@@ -43,7 +43,9 @@ struct RelaySource::RelayTransmission {
 
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
+    [[nodiscard]] bool hold_all() const;
     [[nodiscard]] Duration progress_timeout() const;
+    [[nodiscard]] Instant progress_deadline() const;
     [[nodiscard]] Duration disk_timeout() const;
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
@@ -67,8 +69,9 @@ struct RelaySource::RelayTransmission {
     bool is_finishing = false;
     RankSet seen;  ///< Members that were children at some time.
     std::uint32_t blocks_held_most = 0;
-    std::uint32_t blocks_held_below = 0;  ///< As the children reported it last.
-    Instant moved_at{};                   ///< When the group made progress.
+    Instant moved_at{};  ///< When the group made progress.
+    bool held_all = false;
+    Instant lost_at{};  ///< When a member that held all was lost last.
     std::optional<Instant> pulse_at;
     std::optional<wire::Ending> released;
     std::optional<Instant> stays_until;
@@ -179,9 +182,8 @@ void RelaySource::RelayTransmission::on_pulse(Instant now,
                                               Rank child,
                                               const wire::Pulse& pulse) {
     children.on_pulse(child, pulse.packets);
-    blocks_held_below = children.blocks_held();
-    if (blocks_held_below > blocks_held_most) {
-        blocks_held_most = blocks_held_below;
+    if (children.blocks_held() > blocks_held_most) {
+        blocks_held_most = children.blocks_held();
         moved_at = now;
     }
 }
@@ -243,14 +245,22 @@ void RelaySource::RelayTransmission::work(Instant now) {
     }
 }
 
+/// By what the connected members reported. (Both sums wrap alike.)
+bool RelaySource::RelayTransmission::hold_all() const {
+    return children.blocks_held() == (config.members - 1U) * shape.blocks;
+}
+
 /// How long nothing may move before the members that are not done count as failed.
 Duration RelaySource::RelayTransmission::progress_timeout() const {
     if (seen.count() == 0) {
         return config.ready_timeout;
     }
-    // (Both sums wrap alike.)
-    const bool have_all = blocks_held_below == (config.members - 1U) * shape.blocks;
-    return have_all ? finish_timeout(config, ending) : config.stall_timeout;
+    return hold_all() ? finish_timeout(config, ending) : config.stall_timeout;
+}
+
+/// A member that is lost while it finishes has the stall timeout to come back.
+Instant RelaySource::RelayTransmission::progress_deadline() const {
+    return (hold_all() ? moved_at : std::max(moved_at, lost_at)) + progress_timeout();
 }
 
 Duration RelaySource::RelayTransmission::disk_timeout() const {
@@ -262,7 +272,10 @@ void RelaySource::RelayTransmission::watch(Instant now) {
     if (disk_watch.is_stuck(now, disk_timeout())) {
         return fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
     }
-    if (now <= moved_at + progress_timeout()) {
+    if (std::exchange(held_all, hold_all()) && !held_all) {
+        lost_at = now;
+    }
+    if (now <= progress_deadline()) {
         return;
     }
     const std::string time =
@@ -339,7 +352,7 @@ std::optional<Instant> RelaySource::RelayTransmission::next() const {
         stock.wants_loads(read_below())) {
         return kLongAgo;
     }
-    auto first = earlier(pulse_at, moved_at + progress_timeout() + Duration{1});
+    auto first = earlier(pulse_at, progress_deadline() + Duration{1});
     return earlier(first, disk_watch.deadline(disk_timeout()));
 }
 
