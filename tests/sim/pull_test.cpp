@@ -75,6 +75,16 @@ TEST_CASE("seed 32981: a peer that had a descriptor is asked for the next ones, 
     ran.all_released();
 }
 
+TEST_CASE("a descriptor that all have forgotten is read again by the source", "[scenario]") {
+    Plan plan = calm_plan(4, 64 * kMiB);
+    plan.descriptors_max = 4;
+    plan.resident_blocks = 8;
+    plan.member[2].hears_group_until = milliseconds{60};  // It asks when all was sent.
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.host(0).content().loads() > 64);
+}
+
 // A slow stream must not slow the pulls that it waits for: a request that is refused costs no
 // credit. (With the window closed until a block was pulled these took 19 s.)
 TEST_CASE("seed 31311: pulls that are refused leave room for others", "[scenario]") {

@@ -69,6 +69,45 @@ TEST_CASE("where the group reaches no member all fetch the object", "[scenario][
     }
 }
 
+// It used to read the object at its disk's speed, far ahead of all, and again for each request.
+TEST_CASE("where the group reaches no member the source reads a block once, when it is due",
+          "[scenario][reach]") {
+    for (const bool is_configured : {true, false}) {
+        for (const std::uint16_t members : {std::uint16_t{2}, std::uint16_t{6}}) {
+            Plan plan = plan_of(members, 256 * kMiB, is_configured);
+            plan.resident_blocks = 24;
+            for (MemberPlan& each : plan.member) {
+                each.hears_group_until = Duration{};
+            }
+            const Ran ran{plan};
+            CAPTURE(is_configured, members);
+            ran.all_released();
+            const std::uint64_t loads = ran.world.host(0).content().loads();
+            std::printf("%u members, 256 blocks: the source read %llu times\n",
+                        unsigned{members},
+                        static_cast<unsigned long long>(loads));
+            CHECK(loads <= 256 * 5 / 4);
+            const int times = members == 2 ? 2 : 4;
+            CHECK(held_after(ran, "none is reached") < seconds{1} + times * plan.wire_time());
+        }
+    }
+}
+
+// Holes, and what all have, are requested by no receiver.
+TEST_CASE("where no member is reached the source reads on past what none requests",
+          "[scenario][reach]") {
+    Plan plan = plan_of(4, 300 * kMiB, true);
+    plan.resident_blocks = 8;
+    for (MemberPlan& each : plan.member) {
+        each.hears_group_until = Duration{};
+        each.held_before = {{.first = BlockIndex{20}, .count = 200}};
+    }
+    plan.member[0].held_before = {};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(held_after(ran, "no member is reached, and much is held") < seconds{15});
+}
+
 // Their PULSEs and answers have packet numbers, like the stream's packets, but are not reported
 // on: the rate search never left its start, and each member that hears the group waited.
 TEST_CASE("where many are not reached the stream is no slower", "[scenario][reach]") {

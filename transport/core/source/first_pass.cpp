@@ -24,14 +24,14 @@ FirstPass::FirstPass(const CoreConfig& config,
       load_ahead_{std::clamp(config.resident_blocks / 2U, 1U, limits.load_ahead_max)},
       descriptors_{descriptors},
       pool_{pool},
+      read_below_{shape.blocks},
       announced_below_{goes_with_offers(config, shape, limits.parity) ? shape.blocks : 0},
       since_announced_{announced_below_ > 0 ? 0 : kAnnounceEveryChunks},
       parities_{config, shape, limits, descriptors, pool} {
 }
 
 void FirstPass::order_loads(OperationQueue& operations, std::uint64_t& next_ticket) {
-    while (next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_ &&
-           !is_leaving()) {
+    while (may_load()) {
         const BlockIndex block{next_load_};
         if (!pool_.admit(block, operations)) {
             return;

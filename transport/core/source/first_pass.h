@@ -16,6 +16,7 @@
 #include "transport/core/sending/pacer.h"
 #include "transport/core/source/parity_pass.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -38,10 +39,12 @@ class FirstPass {
     void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
     /// True if order_loads() would queue a load.
     [[nodiscard]] bool wants_loads() const {
-        const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
-        return (next_load_ < shape_.blocks && !is_ahead && !is_leaving() && pool_.has_room()) ||
-               (has_loaded_all() && wants_encode());
+        return (may_load() && pool_.has_room()) || (has_loaded_all() && wants_encode());
     }
+    /// The block `below` and those after it are not read until a later call.
+    void read_below(std::uint32_t below) { read_below_ = std::min(below, shape_.blocks); }
+    /// The next block to be read.
+    [[nodiscard]] std::uint32_t next_load() const { return next_load_; }
     /// A block was read for the first time; its descriptor is in the table.
     void on_loaded(BlockIndex block);
 
@@ -58,6 +61,7 @@ class FirstPass {
     /// No member needs a packet, and the source itself needs no block before `read_from`.
     void withhold(std::uint32_t read_from);
 
+    [[nodiscard]] bool is_withheld() const { return is_withheld_; }
     [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
     [[nodiscard]] bool is_over() const {
         return has_sent_all() && (is_withheld_ || parities_.is_over());
@@ -76,6 +80,10 @@ class FirstPass {
     /// Blocks that were read ahead and that no member needs are still being loaded. Nothing
     /// further is read until they are done.
     [[nodiscard]] bool is_leaving() const { return next_load_ < read_from_; }
+    [[nodiscard]] bool may_load() const {
+        return next_load_ < read_below_ && next_load_ - cursor_.block < load_ahead_ &&
+               !is_leaving();
+    }
     [[nodiscard]] bool has_loaded_cursor() const {
         return has_loaded(BlockIndex{cursor_.block});
     }
@@ -97,6 +105,7 @@ class FirstPass {
     std::uint32_t loaded_count_ = 0;
     std::uint32_t sent_from_ = 0;
     std::uint32_t read_from_ = 0;
+    std::uint32_t read_below_;
     std::deque<bool> loaded_;  ///< From the cursor's block on.
     Position cursor_;
     std::uint32_t announced_below_;

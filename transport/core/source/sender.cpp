@@ -14,6 +14,7 @@
 #include "transport/core/sending/disk_watch.h"
 #include "transport/core/sending/train.h"
 #include "transport/core/source/keep_alive.h"
+#include "transport/core/source/reading_on_demand.h"
 #include "transport/core/source/source_blocks.h"
 #include "transport/core/source/source_ending.h"
 #include "transport/core/source/source_repairs.h"
@@ -76,7 +77,7 @@ struct Sender::Transmission {
     void on_done(Rank from, const wire::Done& done);
     void on_left(Instant now, Rank from, const wire::Left& left);
     void on_completion(Instant now, const Completion& done);
-    void on_loaded(const Completion& done);
+    void on_loaded(Instant now, const Completion& done);
     void on_finished(Instant now, const Completion& done);
 
     // What becomes due.
@@ -86,6 +87,7 @@ struct Sender::Transmission {
     void answer_probe(Instant now);
     void work_on_object(Instant now);
     void keep_alive(Instant now);
+    void read_on_demand(Instant now);
     void watch_members(Instant now);
     void name_representatives(Instant now);
     void replace_representatives(Instant now);
@@ -113,7 +115,9 @@ struct Sender::Transmission {
     [[nodiscard]] bool may_load() const;
     /// The rate search may wait for reports first. Once the pass is over the search has no
     /// influence, and repairs are few.
-    [[nodiscard]] bool may_send() const { return pass().is_over() || pace.may_send(); }
+    [[nodiscard]] bool may_send() const { return !is_streaming() || pace.may_send(); }
+    /// The first pass goes on, and some receiver hears it.
+    [[nodiscard]] bool is_streaming() const { return !pass().is_over() && !reading.is_on(); }
     [[nodiscard]] Duration disk_timeout() const {
         return is_finishing ? finish_timeout(config, limits.ending)
                             : config.stall_timeout * limits.ending.finish_factor;
@@ -134,6 +138,7 @@ struct Sender::Transmission {
     ControlQueue control;
     Pacer pacer;
     SourceBlocks blocks;
+    ReadingOnDemand reading;
     SourceRepairs repairs;
     Readiness readiness;
     GroupProbe probe;
@@ -165,6 +170,7 @@ Sender::Transmission::Transmission(const CoreConfig& given,
       control{limits.outbox_max},
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
       blocks{config, shape, limits},
+      reading{config.resident_blocks},
       repairs{config, limits, blocks.chunks_max(), blocks, blocks.pool()},
       readiness{config, shape, limits},
       probe{config, limits.ending},
@@ -263,6 +269,7 @@ void Sender::Transmission::on_ready(Instant now,
 }
 
 void Sender::Transmission::on_request(Instant now, Rank from, const wire::Request& request) {
+    reading.on_request(now, request);
     if (away.is_fetching(from)) {
         return repairs.on_alone(now, from, request, control);
     }
@@ -339,13 +346,13 @@ void Sender::Transmission::on_completion(Instant now, const Completion& done) {
         return;
     }
     if (done.kind == OperationKind::load) {
-        on_loaded(done);
+        on_loaded(now, done);
     } else if (done.kind == OperationKind::finish) {
         on_finished(now, done);
     }
 }
 
-void Sender::Transmission::on_loaded(const Completion& done) {
+void Sender::Transmission::on_loaded(Instant now, const Completion& done) {
     if (done.verdict == Verdict::failed) {
         return ending.fail(config.own, done.why.blame(), done.why.sentence());
     }
@@ -355,6 +362,9 @@ void Sender::Transmission::on_loaded(const Completion& done) {
         return ending.fail(config.own, bytes.error().blame(), bytes.error().sentence());
     }
     outcome.bytes_held += *bytes;
+    if (done.descriptor.encoding == wire::Encoding::hole) {
+        reading.on_hole(now, done.block);
+    }
     if (!is_first) {
         repairs.server().on_loaded(done.block, true, control);
     }
@@ -476,7 +486,8 @@ void Sender::Transmission::work_on_object(Instant now) {
         }
         return;
     }
-    if (!pass().is_over()) {
+    read_on_demand(now);
+    if (is_streaming()) {
         pace.poll(now, pacer, pass().is_waiting());
         outcome.rate_found_bytes_per_s = pace.capacity();
         replace_representatives(now);
@@ -492,6 +503,14 @@ void Sender::Transmission::work_on_object(Instant now) {
         alive.on_spoken(now);
     }
     keep_alive(now);
+}
+
+void Sender::Transmission::read_on_demand(Instant now) {
+    if (ending.settled().count() + 1 >= config.members) {
+        reading.stop();
+    }
+    reading.poll(now, pass().next_load());
+    pass().read_below(reading.below());
 }
 
 /// Their reports, and no others, count from now on.
@@ -621,9 +640,12 @@ std::optional<Instant> Sender::Transmission::next() const {
             const auto open_at = board.deadline(pass().cursor().block);
             first = earlier(first, std::max(burst_at, open_at.value_or(kLongAgo)));
         }
-        if (!pass().is_over()) {
+        if (is_streaming()) {
             first = earlier(first, earlier(pace.deadline(), away.deadline()));
             first = earlier(first, representatives.deadline());
+        }
+        if (!pass().has_loaded_all()) {
+            first = earlier(first, reading.deadline());
         }
     }
     return first;
@@ -729,7 +751,7 @@ void Sender::Transmission::update_listeners(Instant now) {
             continue;
         }
         if (!away.is_away(rank)) {
-            return;
+            return reading.stop();
         }
         ++fetching;
     }
@@ -737,6 +759,7 @@ void Sender::Transmission::update_listeners(Instant now) {
         return;
     }
     pass().withhold(0);
+    reading.start(now);
     // A member that asks knows the capacity of its own path.
     if (config.rate_bytes_per_s == 0) {
         pacer.set_rate(now,
@@ -749,7 +772,7 @@ void Sender::Transmission::update_listeners(Instant now) {
 void Sender::Transmission::tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo) {
     const Position whole{.block = shape.blocks, .chunk = 0};
     wire::Pulse body = away.pulse(now,
-                                  {.cursor = pass().is_over() ? whole : pass().cursor(),
+                                  {.cursor = is_streaming() ? pass().cursor() : whole,
                                    .queue = pace.standing_queue(now)});
     body.echo = echo;
     if (to) {
