@@ -1,4 +1,4 @@
-// An IP address as a field of a message (transport/base/fields.h): 4 bytes or 16, with a length.
+// An IP address as a field of a message (transport/base/fields.h): its 4 or 16 bytes.
 #pragma once
 
 #include "transport/base/codec.h"
