@@ -16,7 +16,7 @@
 namespace stage {
 namespace {
 
-/// Between two removals of one user, so that stages that waited for the first can begin.
+/// Between two removals of a row, so that stages that waited for the first can begin.
 constexpr Duration kNextAfter = std::chrono::milliseconds{1};
 
 void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
@@ -51,21 +51,23 @@ void Cleaner::enqueue(std::uint32_t job_id,
         warn_of(services_.log, job_id, owner.error().sentence());
     }
     const std::vector<std::string> path = directory_names(job_id, step_id);
-    const auto push = [&](RemoveRequest what) {
-        queues_[what.user.uid].push_back(
+    const auto push = [&](Part part, RemoveRequest what) {
+        queues_[{what.user.uid, part}].push_back(
             {.job_id = job_id, .step_id = step_id, .what = std::move(what), .done = done});
     };
     std::set<std::uint32_t> users;
     for (const CleanupListName& list :
          root ? cleanup_lists(*root) : std::vector<CleanupListName>{}) {
         if (list.is_of(path) && users.insert(list.uid).second) {
-            push({.path = path,
+            push(Part::lists,
+                 {.path = path,
                   .user = {.uid = list.uid, .gid = list.gid, .name = {}},
                   .has_directory = false});
         }
     }
     if (owner) {
-        push({.path = path,
+        push(Part::directory,
+             {.path = path,
               .user = {.uid = owner->uid, .gid = owner->gid, .name = {}},
               .has_lists = false});
     } else if (users.empty()) {
@@ -79,7 +81,7 @@ void Cleaner::remove_set_aside() {
          root ? directories_set_aside(*root) : std::vector<std::string>{}) {
         const Result<Owner> owner = owner_of(open_cleanup_directory(*root).get(), name);
         if (owner && owner->uid != 0) {  // As root everything in it would be removed.
-            queues_[owner->uid].push_back(
+            queues_[{owner->uid, Part::directory}].push_back(
                 {.what = {.path = {kCleanupDirectory, name},
                           .user = {.uid = owner->uid, .gid = owner->gid, .name = {}},
                           .has_lists = false},
@@ -92,9 +94,9 @@ void Cleaner::remove_set_aside() {
 
 /// Begins the removals that wait for no other one.
 void Cleaner::go_on() {
-    for (auto& [uid, queue] : queues_) {
+    for (auto& [row, queue] : queues_) {
         while (!queue.empty() && !queue.front().is_running) {
-            start(queue.front());
+            start(row, queue.front());
             if (!queue.front().is_running) {
                 queue.pop_front();
             }
@@ -103,17 +105,16 @@ void Cleaner::go_on() {
     std::erase_if(queues_, [](const auto& one) { return one.second.empty(); });
 }
 
-void Cleaner::start(Removal& removal) {
+void Cleaner::start(Row row, Removal& removal) {
     const auto root =
         removal.is_set_aside ? roots_.current() : roots_.to_remove(removal.job_id);
     if (!root) {
         return;
     }
-    const std::uint32_t uid = removal.what.user.uid;
     const auto started = services_.children.remove_tree(
-        *root, removal.what, [this, uid](const SpawnEvent& event) {
+        *root, removal.what, [this, row](const SpawnEvent& event) {
             if (event.kind != SpawnEvent::Kind::started) {
-                on_ended(uid, event);
+                on_ended(row, event);
             }
         });
     removal.is_running = started.ok();
@@ -123,14 +124,14 @@ void Cleaner::start(Removal& removal) {
     }
 }
 
-void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
-    const Removal ended = std::move(queues_.at(uid).front());
-    queues_.at(uid).pop_front();
+void Cleaner::on_ended(Row row, const SpawnEvent& event) {
+    const Removal ended = std::move(queues_.at(row).front());
+    queues_.at(row).pop_front();
     services_.loop.after(kNextAfter, [this] { go_on(); });
     if (ended.is_set_aside) {
         if (event.sentence.empty()) {  // Else the log named it when it was set aside.
             services_.log.info("removed a directory that was set aside",
-                               {{"directory", ended.what.path.back()}, {"uid", uid}});
+                               {{"directory", ended.what.path.back()}, {"uid", row.first}});
         }
         return;
     }
@@ -145,9 +146,8 @@ void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
 }
 
 bool Cleaner::is_following_lists(std::uint32_t uid) const {
-    const auto queue = queues_.find(uid);
-    return queue != queues_.end() && !queue->second.empty() &&
-           queue->second.front().is_running && queue->second.front().what.has_lists;
+    const auto queue = queues_.find({uid, Part::lists});
+    return queue != queues_.end() && !queue->second.empty() && queue->second.front().is_running;
 }
 
 /// If something is left below an earlier StageRoot, only this record leads the next sweep to

@@ -1,12 +1,12 @@
-// Removes the files of jobs and steps that have ended, one removal per user at a time.
+// Removes the files of jobs and steps that have ended, of one user one job's after the other's.
 //
 // When a stage has ended, a child process that acts as the job's user removes the stage's
 // directory, and what the stage placed elsewhere for its duration only (spawn/remove_tree.h).
-// Then the daemon keeps nothing of the stage. The removals of one user run one after the other:
-// whether a path is still in use is read from the user's other cleanup lists, and a removal
-// that hangs, as on a FUSE file system, occupies one process, not one per job. The cleanup
-// lists are worked off first and on their own, so that a stage that waits for them does not
-// wait for the removal of a large directory.
+// Then the daemon keeps nothing of the stage. Two removals of one user run at a time: one works
+// off cleanup lists, since whether a path is still in use is read from the user's other lists,
+// and one removes a directory. So a file with `temp`, and a stage that waits for a list, never
+// wait for a large directory; and a removal that hangs, as on a FUSE file system, occupies a
+// process of its user, not one per job.
 #pragma once
 
 #include "stager/daemon/base/services.h"
@@ -62,18 +62,22 @@ class Cleaner {
         bool is_set_aside = false;  ///< It is no job's any more.
     };
 
+    enum class Part : std::uint8_t { lists, directory };
+    /// A user's removals that run one after the other.
+    using Row = std::pair<std::uint32_t, Part>;
+
     void enqueue(std::uint32_t job_id,
                  std::uint32_t step_id,
                  const std::shared_ptr<void>& done);
     void go_on();
-    void start(Removal& removal);
-    void on_ended(std::uint32_t uid, const SpawnEvent& event);
+    void start(Row row, Removal& removal);
+    void on_ended(Row row, const SpawnEvent& event);
     void remove_empty_job(std::uint32_t job_id);
     void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 
     Services& services_;
     JobRoots& roots_;
-    std::map<std::uint32_t, std::deque<Removal>> queues_;     ///< By uid; the first is next.
+    std::map<Row, std::deque<Removal>> queues_;               ///< The first is next.
     std::set<std::pair<std::uint32_t, std::uint32_t>> left_;  ///< Job, step.
 };
 
