@@ -50,13 +50,11 @@ TcpDialler::TcpDialler(const Address& own, const Shaping& shaping)
 /// Without a timer there is one attempt, and TCP repeats its SYN.
 bool TcpDialler::dial(Rank peer, const Address& address) {
     invariant(!dials_.contains(peer), "a peer is dialled once at a time");
-    Dial dial{.address = address,
-              .timer = UniqueFd{::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)},
-              .wait = kFirstWait,
-              .attempts = {}};
+    Dial dial{.address = address, .timer = {}, .wait = kFirstWait, .attempts = {}};
     if (!attempt(peer, dial)) {
         return false;
     }
+    dial.timer.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     static_cast<void>(dial.timer && arm(dial.timer.get(), dial.wait) &&
                       await(events_.get(), dial.timer.get(), EPOLLIN, name_of(peer, 0)));
     dials_.emplace(peer, std::move(dial));
@@ -95,7 +93,7 @@ void TcpDialler::poll(std::vector<Dialled>& ended) {
         const Rank peer{static_cast<std::uint16_t>(event.data.u64 >> 32U)};
         const auto number = static_cast<std::uint32_t>(event.data.u64);
         const auto found = dials_.find(peer);
-        if (found == dials_.end()) {
+        if (found == dials_.end() || number > found->second.attempts.size()) {
             continue;  // It ended in this turn.
         }
         if (number == 0) {

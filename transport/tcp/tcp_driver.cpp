@@ -109,6 +109,7 @@ void TcpDriver::dialled() {
         const std::uint32_t id = by_peer_.at(each.peer);
         if (each.socket && begin_waiting(each.socket.get(), id, true)) {
             links_.at(id).connection.open(std::move(each.socket));
+            set_listening(true);  // The other attempts have given their descriptors back.
         } else {
             end(id);
         }

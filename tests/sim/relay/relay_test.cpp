@@ -185,6 +185,13 @@ TEST_CASE("where failed members are dropped the others complete", "[relay]") {
         world.run(60s);
         expect_dropped(world, 12, {3, 11});
     }
+    SECTION("one whose disk is full, while another takes its time to finish") {
+        plan.refused_store = std::pair{11U, 7U};
+        plan.slow_finishes = {{4, 15s}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_dropped(world, 12, {11});
+    }
 }
 
 TEST_CASE("a block that a relaying member damaged is fetched again, by it and below",

@@ -247,7 +247,8 @@ void RelaySource::RelayTransmission::work(Instant now) {
 
 /// By what the connected members reported. (Both sums wrap alike.)
 bool RelaySource::RelayTransmission::hold_all() const {
-    return children.blocks_held() == (config.members - 1U) * shape.blocks;
+    const auto dropped = static_cast<std::uint32_t>(result.dropped().size());
+    return children.blocks_held() == (config.members - 1U - dropped) * shape.blocks;
 }
 
 /// How long nothing may move before the members that are not done count as failed.

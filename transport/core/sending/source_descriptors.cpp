@@ -41,11 +41,24 @@ bool SourceDescriptors::on_read(BlockIndex block, const wire::Descriptor& as) {
 void SourceDescriptors::learn(BlockIndex block, const wire::Descriptor& as) {
     if (!marks_.empty()) {
         marks_[block.index()] = mark_of(as);
-        const std::uint32_t end = block.value() + 1;
-        newest_end_ = std::max(newest_end_, end);
-        recent_.advance(newest_end_ - std::min(newest_end_, room_));
+        make_room(block.value() + 1);
     }
     recent_.learn(block, as);
+}
+
+/// A block that was read long ago may still be in memory, where its descriptor is needed.
+void SourceDescriptors::make_room(std::uint32_t end) {
+    const std::uint32_t first = newest_end_ - std::min(newest_end_, room_);
+    const std::uint32_t past = newest_end_;
+    newest_end_ = std::max(newest_end_, end);
+    const std::uint32_t kept = newest_end_ - std::min(newest_end_, room_);
+    for (BlockIndex old{first}; old.value() < std::min(kept, past);
+         old = BlockIndex{old.value() + 1}) {
+        if (recent_.knows(old) && pool_.contains(old)) {
+            again_[old] = recent_.at(old);
+        }
+    }
+    recent_.advance(kept);
 }
 
 const wire::Descriptor* SourceDescriptors::find(BlockIndex block) const {

@@ -35,6 +35,8 @@ class SourceDescriptors {
 
   private:
     void learn(BlockIndex block, const wire::Descriptor& as);
+    /// For the descriptor of a block before `end`.
+    void make_room(std::uint32_t end);
 
     std::uint32_t room_;
     const BufferPool& pool_;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace stage::core {
 
@@ -22,9 +23,12 @@ class ReadingOnDemand {
     explicit ReadingOnDemand(std::uint32_t resident_blocks)
         : ahead_{std::max(resident_blocks / 4U, 1U)}, step_{ahead_} {}
 
-    void start(Instant now) {
-        moved_at_ = is_on_ ? moved_at_ : now;
-        is_on_ = true;
+    /// All blocks before `behind` were read already, or are in no receiver's need.
+    void start(Instant now, std::uint32_t behind = 0) {
+        if (!std::exchange(is_on_, true)) {
+            moved_at_ = now;
+            requested_below_ = std::max(requested_below_, std::uint64_t{behind});
+        }
     }
     /// Some receiver hears the group, or none needs anything: there is no limit any more.
     void stop() { is_on_ = false; }

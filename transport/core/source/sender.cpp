@@ -759,7 +759,7 @@ void Sender::Transmission::update_listeners(Instant now) {
         return;
     }
     pass().withhold(0);
-    reading.start(now);
+    reading.start(now, std::max(pass().next_load(), readiness.held_by_all()));
     // A member that asks knows the capacity of its own path.
     if (config.rate_bytes_per_s == 0) {
         pacer.set_rate(now,

@@ -88,6 +88,19 @@ TEST_CASE("the descriptor of an older block is known while the block is in memor
     CHECK(world.descriptors.find(block(3)) == nullptr);
 }
 
+TEST_CASE("a block that stays in memory keeps its descriptor, however many are read after it") {
+    BufferPool pool{2};
+    OperationQueue operations;
+    SourceDescriptors descriptors{20, 6, pool};
+    REQUIRE(pool.admit(block(1), operations));
+    for (unsigned number = 0; number < 20; ++number) {
+        REQUIRE(descriptors.on_read(block(number), as_read(number)));
+    }
+    CHECK(descriptors.find(block(0)) == nullptr);
+    REQUIRE(descriptors.find(block(1)) != nullptr);
+    CHECK(*descriptors.find(block(1)) == as_read(1));
+}
+
 TEST_CASE("of an object of 2 TiB a source remembers 17 MiB") {
     constexpr std::uint32_t kBlocks = 1U << 21U;
     const BufferPool pool{24};

@@ -20,6 +20,14 @@ wire::Request request_of(unsigned of, std::uint16_t count) {
 
 }  // namespace
 
+TEST_CASE("a source that sends nothing reads from behind what all receivers hold") {
+    ReadingOnDemand reading{24};
+    reading.start(kStart, 100);
+    CHECK(reading.below() == 106);
+    reading.start(kStart, 200);
+    CHECK(reading.below() == 106);
+}
+
 TEST_CASE("a source that sends nothing reads a quarter of its buffers ahead of requests") {
     ReadingOnDemand reading{24};
     CHECK(reading.below() == kNoLimit);
