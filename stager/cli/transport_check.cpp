@@ -3,6 +3,7 @@
 #include "stager/cli/common/daemon_socket.h"
 #include "stager/cli/doctor/doctor.h"
 #include "stager/cli/push.h"
+#include "stager/cli/push/push_report.h"
 #include "stager/control/push_key.h"
 #include "stager/spec/amount.h"
 #include "stager/spec/spec_list.h"
@@ -167,6 +168,7 @@ int check_transport(const TransportQuestion& question) {
     if (!socket) {
         return fail(EX_CONFIG, socket.error().sentence());
     }
+    catch_end_signals();  // So that the file goes.
     const SmallFile file{socket->substr(0, socket->rfind('/'))};
     if (file.why()) {
         return fail(EX_CANTCREAT, file.why()->sentence());

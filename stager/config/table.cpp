@@ -54,7 +54,8 @@ constexpr std::array kKeys{
               "",
               "`stagecast push` may write below these directories only. They must belong to "
               "root, and no other user may be able to write to them or to replace them by a "
-              "link. Empty: pushes to this node are refused."},
+              "link. Empty: only pushes that leave nothing are accepted, as `stagecast doctor "
+              "--multicast` makes them: to their own directory in StageRoot."},
     ConfigKey{"PushFrom",
               SourcesKey{&Config::push_from},
               "",

@@ -212,7 +212,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [ "$(completed stagecast push --no)" = --nodes= ]
   [ "$(completed stagecast push --launcher =)" = 'srun ssh pdsh clush' ]
   [ "$(completed stagecast push --launcher = s)" = 'srun ssh' ]
-  [ "$(completed stagecast doctor --)" = '--local --help' ]
+  [ "$(completed stagecast doctor --)" = '--local --multicast --nodes= --json --help' ]
   [ "$(completed stagecast cache l)" = ls ]
   [ "$(completed stagecast cache rm --a)" = --all ]
   [ "$(completed stagecast cache ls --a)" = '' ]

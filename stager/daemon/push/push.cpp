@@ -249,10 +249,10 @@ void Push::begin_round() {
 void Push::on_verdict(const Verdict& verdict) {
     const Stage* stage = stages_.find(*round_);
     const Failures failures = stage != nullptr ? stage->failures() : Failures{};
-    if (stage != nullptr) {
-        keep_transport(*stage);
-    }
     if (!is_failure(verdict.state)) {
+        if (stage != nullptr) {
+            keep_transport(*stage);
+        }
         leave_out(failures);  // Dropped.
         nodes_.finish_fit();
         finish();

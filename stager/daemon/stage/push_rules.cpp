@@ -102,6 +102,9 @@ std::optional<std::string> objection_to_push(const Config& config, const std::st
             return "a push neither unpacks archives nor brings libraries";
         }
         if (!destination->is_absolute) {
+            if (destination->path.find('/') != std::string::npos) {
+                return "a push goes to an absolute destination";
+            }
             continue;  // It is removed with the push's own directory, when the push ends.
         }
         if (auto objection = objection_to_place(config, destination->path)) {

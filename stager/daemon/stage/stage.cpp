@@ -568,9 +568,10 @@ void Stage::on_gone() {
 void Stage::report_outcome() {
     wait_alarm_.set(std::nullopt);
     times_.done = services_.loop.now();
-    const NodeOutcome outcome{.state = outcome_->state,
-                              .sentence = outcome_->sentence,
-                              .statistics = statistics_to_tell(outcome_->statistics)};
+    const NodeOutcome outcome{
+        .state = outcome_->state,
+        .sentence = outcome_->sentence,
+        .statistics = statistics_to_tell(outcome_->statistics, group_->is_root())};
     group_->contribute(Collective::outcome, 0, encode(outcome, group_->plan().nodes.size()));
 }
 

@@ -99,9 +99,12 @@ void add_transport(json& report, const StagePlan& plan) {
     }
     const TransportChoice choice = choose_transport(facts);
     const bool is_multicast = choice.way == TransportChoice::Way::multicast;
+    const bool is_in_part = is_multicast && !report["unheard_group"].empty();
     report["transport"] = to_string(choice.way);
     report["transport_why"] =
-        choice.why + (is_multicast ? " (" + plan.group_address + ")" : std::string{});
+        (is_in_part ? "some nodes do not hear the group and request the files by unicast"
+                    : choice.why) +
+        (is_multicast ? " (" + plan.group_address + ")" : std::string{});
     report["transport_why_not"] =
         std::string{to_string(is_multicast ? TransportChoice::Way::relay
                                            : TransportChoice::Way::multicast)} +

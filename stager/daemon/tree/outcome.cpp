@@ -16,20 +16,26 @@ constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
 constexpr std::array kReported{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
+/// The same on all nodes, so that one is enough.
+constexpr const char* kOfAll = "packet_payload";
 constexpr std::array kHappened{"group_left", "group_unheard", "group_relayed"};
 
 }  // namespace
 
-std::string statistics_to_tell(const std::string& statistics) {
+std::string statistics_to_tell(const std::string& statistics, bool is_roots) {
     const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
     auto kept = nlohmann::json::object();
     if (!line.is_object()) {
         return kept.dump();
     }
-    for (const char* name : kReported) {
+    const auto keep = [&](const char* name) {
         if (const auto found = line.find(name); found != line.end() && found->is_number()) {
             kept[name] = *found;
         }
+    };
+    std::ranges::for_each(kReported, keep);
+    if (is_roots) {
+        keep(kOfAll);
     }
     for (const char* name : kHappened) {
         if (line.contains(name)) {

@@ -24,8 +24,9 @@ struct NodeOutcome {
 
 /// The part of a worker's statistics that the root reports of a node (stage_description.cpp):
 /// the whole line may be too long for the collective, and half of it can't be parsed. The line
-/// may contain anything, because the worker is the user's process.
-[[nodiscard]] std::string statistics_to_tell(const std::string& statistics);
+/// may contain anything, because the worker is the user's process. Only the root's part has
+/// what is the same on all nodes.
+[[nodiscard]] std::string statistics_to_tell(const std::string& statistics, bool is_roots);
 
 /// The outcome of one of `nodes`, all of which have to fit one message: sentences are cut,
 /// statistics are left out.

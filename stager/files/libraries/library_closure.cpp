@@ -130,8 +130,14 @@ class Closure {
             }
         }
         for (const std::string& name : object.needs.wanted) {
-            // The loader, too, goes on without it.
-            static_cast<void>(find_need(name, object));
+            // The loader, too, goes on without it. (One that is named by its path would have to
+            // be at that path on each node.)
+            if (name.find('/') == std::string::npos) {
+                static_cast<void>(find_need(name, object));
+            }
+            if (Status few = check_count(); !few) {
+                return few;
+            }
         }
         return {};
     }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -122,6 +123,7 @@ EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) 
         const int error =
             none == NULL ? MPI_ERR_NO_MEM : PMPI_Comm_set_attr(comm, keyval, none);
         if (error != MPI_SUCCESS) {
+            free(none);
             return error;
         }
     }

@@ -37,3 +37,4 @@ if __name__ == "__main__":
         print(f"rank {MPI.COMM_WORLD.rank}: written", flush=True)
     except OSError as error:
         print(f"rank {MPI.COMM_WORLD.rank}: {error}", flush=True)
+        sys.exit(1)

@@ -366,6 +366,7 @@ void Stage::tell_held(const core::Outcome& held) {
     control_.say(progress_of(*work_, held));  // The result's message counts bytes by it.
     BroadcastReport so_far;
     so_far.outcome = held;
+    so_far.chunk_bytes = held.chunk_bytes;
     if (handed_over_) {
         so_far.was_handed_over = true;
         so_far.outcome.was_unreachable = handed_over_->was_unreachable;

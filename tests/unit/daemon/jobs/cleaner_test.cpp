@@ -21,7 +21,7 @@ namespace {
 
 constexpr Owner kUser{.uid = kUnknownUid, .gid = kUnknownUid};
 
-/// Whoever opens a directory waits until this object goes.
+/// A process that opens a directory waits until this object goes.
 class HeldDirectory {
   public:
     explicit HeldDirectory(const std::string& path)

@@ -49,6 +49,7 @@ TEST_CASE("what a push takes away again at its end needs none of PushRoots") {
     CHECK_FALSE(objection_to_push(config, "1;wd,/a,doctor"));
     CHECK(objection_to_push(config, "1;wd,/a,doctor;wd,/b,/images/b"));
     CHECK(objection_to_push(config, "1;wx,/a,doctor"));
+    CHECK(objection_to_push(config, "1;wd,/a,a/b"));
     config.enabled = false;
     CHECK(objection_to_push(config, "1;wd,/a,doctor"));
 }

@@ -133,6 +133,18 @@ TEST_CASE("an explanation names the nodes for which a staging went by TCP") {
     CHECK(why["transport_why_not"] == "udp multicast: multicast does not reach n1");
 }
 
+TEST_CASE("an explanation does not say that all hear the group where one does not") {
+    World world;
+    world.report(Rank{0}, R"({"seconds":1.5})");
+    world.report(Rank{1}, R"({"seconds":2.5,"group_unheard":true})");
+    StageView view = world.view();
+    view.plan = &world.plan;
+    const json why = explanation_of(view);
+    CHECK(why["transport"] == "udp multicast");
+    CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("by unicast"));
+    CHECK(why["unheard_group"] == json::array({"n1"}));
+}
+
 TEST_CASE("an explanation of a configured relay says what configured it") {
     World world;
     world.plan.relays = true;

@@ -173,19 +173,21 @@ TEST_CASE("the digest knows specs, node list and owner, and not where one ends")
 }
 
 TEST_CASE("a node's statistics reach the root, however much its worker reports") {
-    const auto risen = [](const std::string& line) {
-        const auto back = decode_node_outcome(
-            encode(NodeOutcome{VerdictState::ok, Blame::user, "", statistics_to_tell(line)}));
+    const auto risen = [](const std::string& line, bool is_roots = false) {
+        const auto back = decode_node_outcome(encode(NodeOutcome{
+            VerdictState::ok, Blame::user, "", statistics_to_tell(line, is_roots)}));
         REQUIRE(back);
         return back->statistics;
     };
-    const std::string line =
-        R"({"digest":")" + std::string(600, 'f') +
-        R"(","seconds":2.5,"packets_lost":3,"packets_repaired":4,)" +
-        R"("bytes_read":5,"bytes_here":6,"group_left":"once","group_unheard":"so"})";
+    const std::string line = R"({"digest":")" + std::string(600, 'f') +
+                             R"(","seconds":2.5,"packets_lost":3,"packets_repaired":4,)" +
+                             R"("bytes_read":5,"bytes_here":6,"packet_payload":1444,)" +
+                             R"("group_left":"once","group_unheard":"so"})";
     CHECK(risen(line) == R"({"bytes_here":6,"bytes_read":5,"group_left":true,)"
                          R"("group_unheard":true,"packets_lost":3,)"
                          R"("packets_repaired":4,"seconds":2.5})");
+    CHECK(risen(R"({"seconds":1,"packet_payload":1444})", true) ==
+          R"({"packet_payload":1444,"seconds":1})");
     CHECK(risen(R"({"seconds":"long","bytes_read":[1]})") == "{}");
     CHECK(risen("nonsense") == "{}");
 }
