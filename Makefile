@@ -440,8 +440,9 @@ exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(MPI) $(BCAST)
 	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN) &&) tests/tidy/hardened $^
 
 # Every header compiles alone. One that a .cpp is named after does: it comes first there (tidy).
-# The same for a .c, which the compiler of an MPI compiles.
-named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present))) $(bcast_c:%=stager/mpi/bcast/%.h)
+# The same for a .c, which the compiler of an MPI compiles, as it does the headers of tests/mpi.
+named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present))) $(bcast_c:%=stager/mpi/bcast/%.h) \
+  $(wildcard tests/mpi/*.h)
 $(BUILD)/headers/stager/mpi/stagecast.h.ok: CXXFLAGS += -DSTAGECAST_WITHOUT_MPI
 headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter-out $(named),$(filter %.h,$(present))))
 $(BUILD)/headers/%.ok: % $(BUILD)/how
