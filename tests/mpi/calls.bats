@@ -165,7 +165,7 @@ from_python() {
   from_python /tmp/in /tmp/out
   [ "$(grep -c '^rank [0-5]: written$' "$WORK/out")" = 6 ]
   for node in n0 n1 n2; do same $node /tmp/out file; done
-  from_python /tmp/missing /tmp/out
+  run -1 from_python /tmp/missing /tmp/out
   [ "$(grep -c '^rank [0-5]: rank 0 (n0): /tmp/missing: No such file or directory$' "$WORK/out")" = 6 ]
   no_worker
 }

@@ -32,9 +32,12 @@ def bcast_file(comm, source, destination, flag=LEAVE, root=0, on_each_node=False
 
 
 if __name__ == "__main__":
+    library()  # Where it is missing, this rank ends here, and mpirun ends the others.
+    outcome = "written"
     try:
         bcast_file(MPI.COMM_WORLD, sys.argv[1], sys.argv[2], NEWER)
-        print(f"rank {MPI.COMM_WORLD.rank}: written", flush=True)
     except OSError as error:
-        print(f"rank {MPI.COMM_WORLD.rank}: {error}", flush=True)
-        sys.exit(1)
+        outcome = error
+    print(f"rank {MPI.COMM_WORLD.rank}: {outcome}", flush=True)
+    MPI.COMM_WORLD.Barrier()  # (mpirun ends all ranks when one ends with 1.)
+    sys.exit(outcome != "written")
