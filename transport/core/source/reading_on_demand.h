@@ -27,6 +27,7 @@ class ReadingOnDemand {
     void start(Instant now, std::uint32_t behind = 0) {
         if (!std::exchange(is_on_, true)) {
             moved_at_ = now;
+            asked_at_ = now;
             requested_below_ = std::max(requested_below_, std::uint64_t{behind});
         }
     }
@@ -38,6 +39,7 @@ class ReadingOnDemand {
     void on_request(Instant now, const wire::Request& request) {
         for (const wire::ChunkRun& run : request.runs) {
             if (run.count > 0) {
+                asked_at_ = now;
                 raise(now, run.block.value() + std::uint64_t{1});
             }
         }
@@ -51,6 +53,7 @@ class ReadingOnDemand {
         read_ = read;
         if (const auto at = deadline(); at && now >= *at) {
             moved_at_ = now;
+            asked_at_ = now;
             requested_below_ = read + step_ - ahead_;
             step_ = std::min(step_ * 2, kStepMax);
         }
@@ -61,13 +64,17 @@ class ReadingOnDemand {
         return static_cast<std::uint32_t>(is_on_ ? std::min(below, kNoLimit) : kNoLimit);
     }
     [[nodiscard]] std::optional<Instant> deadline() const {
-        return is_on_ && read_ >= below() ? std::optional{moved_at_ + kUnrequestedTime}
+        return is_on_ && read_ >= below() ? std::optional{std::min(moved_at_ + kUnrequestedTime,
+                                                                   asked_at_ + kIdleTime)}
                                           : std::nullopt;
     }
 
   private:
     static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+    /// No request went further for as long,
     static constexpr Duration kUnrequestedTime = std::chrono::seconds{1};
+    /// or none came at all: the receivers wait for descriptors of blocks that were not read.
+    static constexpr Duration kIdleTime = std::chrono::milliseconds{100};
     static constexpr std::uint64_t kStepMax = 1U << 24U;
 
     /// What is requested out of order, far ahead, is in memory after it was read, too.
@@ -85,6 +92,7 @@ class ReadingOnDemand {
     std::uint32_t read_ = 0;
     bool is_on_ = false;
     Instant moved_at_{};
+    Instant asked_at_{};
 };
 
 }  // namespace stage::core

@@ -46,21 +46,36 @@ TEST_CASE("a source that sends nothing reads a quarter of its buffers ahead of r
     CHECK(reading.below() == kNoLimit);
 }
 
-TEST_CASE("what no receiver requests is read after a second, and more after each further one") {
+TEST_CASE("where no receiver requests anything more is read soon, and more each time") {
     ReadingOnDemand reading{24};
     reading.start(kStart);
     reading.poll(kStart, 5);
     CHECK_FALSE(reading.deadline());  // there is something to read
     reading.poll(kStart, 6);
-    REQUIRE(reading.deadline() == kStart + seconds{1});
-    reading.poll(kStart + milliseconds{999}, 6);
+    REQUIRE(reading.deadline() == kStart + milliseconds{100});
+    reading.poll(kStart + milliseconds{99}, 6);
     CHECK(reading.below() == 6);
-    reading.poll(kStart + seconds{1}, 6);
+    reading.poll(kStart + milliseconds{100}, 6);
     CHECK(reading.below() == 12);
-    reading.poll(kStart + seconds{2}, 12);
+    reading.poll(kStart + milliseconds{200}, 12);
     CHECK(reading.below() == 24);
-    reading.on_request(kStart + seconds{2}, request_of(20, 1));
+    reading.on_request(kStart + milliseconds{200}, request_of(20, 1));
     CHECK(reading.below() == 27);
-    reading.poll(kStart + seconds{3}, 27);
+    reading.poll(kStart + milliseconds{300}, 27);
     CHECK(reading.below() == 33);
+}
+
+TEST_CASE("while receivers request older blocks, more is read after a second") {
+    ReadingOnDemand reading{24};
+    reading.start(kStart);
+    reading.on_request(kStart, request_of(3, 7));
+    reading.poll(kStart, 10);
+    for (int i = 1; i < 20; ++i) {
+        reading.on_request(kStart + i * milliseconds{50}, request_of(2, 7));
+        reading.poll(kStart + i * milliseconds{50}, 10);
+        CHECK(reading.below() == 10);
+    }
+    CHECK(reading.deadline() == kStart + seconds{1});
+    reading.poll(kStart + seconds{1}, 10);
+    CHECK(reading.below() == 16);
 }
