@@ -27,7 +27,7 @@ struct LibraryLink {
 [[nodiscard]] Result<std::string> link_to_libraries(const std::string& base,
                                                     const LibraryLink& link);
 
-/// Makes, likewise, links by which the loader finds one file under several names: it loads two
+/// Makes links there, too, by which the loader finds one file under several names: it loads two
 /// files of the same content as two libraries, each with a state of its own. `names`: what each
 /// name is called in `link.directory`. The entry must precede those of link_to_libraries().
 [[nodiscard]] Result<std::string> link_to_same(const std::string& base,
