@@ -1,4 +1,5 @@
 // Tests that a receiver's core needs as much memory for a terabyte as for a gigabyte.
+#include "tests/unit/core/heap_bytes.h"
 #include "tests/unit/core/parts.h"
 #include "transport/core/base/chunk_map.h"
 #include "transport/core/base/descriptor_table.h"
@@ -6,8 +7,6 @@
 #include "transport/core/receiver/receiver.h"
 
 #include <catch2/catch.hpp>
-
-#include <malloc.h>
 
 #include <algorithm>
 #include <optional>
@@ -19,18 +18,6 @@ using namespace stage::core::test;
 namespace {
 
 constexpr std::size_t kCoreBytesMax = 64U << 10U;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsCounted = false;
-#else
-constexpr bool kIsCounted = true;
-#endif
-
-/// Of the heap of this process, with what the allocator adds.
-std::size_t heap_bytes() {
-    const auto heap = mallinfo2();
-    return heap.uordblks + heap.hblkhd;
-}
 
 /// A receiver that gets everything in order, from a source that doesn't exist.
 class Fed {

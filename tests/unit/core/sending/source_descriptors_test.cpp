@@ -1,28 +1,16 @@
 #include "transport/core/sending/source_descriptors.h"
 
+#include "tests/unit/core/heap_bytes.h"
 #include "tests/unit/core/parts.h"
 #include "transport/core/base/limits.h"
 
 #include <catch2/catch.hpp>
-
-#include <malloc.h>
 
 using namespace stage;
 using namespace stage::core;
 using namespace stage::core::test;
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsCounted = false;
-#else
-constexpr bool kIsCounted = true;
-#endif
-
-std::size_t heap_bytes() {
-    const auto heap = mallinfo2();
-    return heap.uordblks + heap.hblkhd;
-}
 
 /// Each block is different.
 wire::Descriptor as_read(unsigned number) {
