@@ -18,6 +18,7 @@ class Seen:
     before: dict = field(default_factory=dict)  # node -> place -> tree
     after: dict = field(default_factory=dict)
     left: dict = field(default_factory=dict)  # node -> names of the run that are there afterwards
+    passed_on: dict = field(default_factory=dict)  # node -> entries of cleanup lists of jobs that are not over
     codes: list = field(default_factory=list)  # of each launcher
     said: list = field(default_factory=list)  # what each launcher, and its job, wrote
     jobs: list = field(default_factory=list)  # of each sbatch: [(state, exit code)]
@@ -156,6 +157,16 @@ def look_after(cluster, case, seen):
         seen.left[node] = said.splitlines()
 
 
+def look_at_lists(cluster, seen):
+    """What waits for the end of another job of the user, which was about to stage an `@LIST` or a pattern (`temp`, users' guide)."""
+    _, said = cluster.shell("login", "squeue -h -o %A")
+    jobs = said.split()
+    for node in NODES:
+        _, said = cluster.shell(node, "cd /var/spool/stagecast/.stagecast && for list in *.*.*; do echo list $list; tr '\\0' '\\n' < $list; done")
+        lists = [text.splitlines() for text in said.split("list ")[1:]]
+        seen.passed_on[node] = [line for name, *lines in lists if name.split(".")[2] in jobs and "U/" in lines for line in lines]
+
+
 def clean(cluster, case):
     for node in NODES:
         if places_of(case):
@@ -190,6 +201,9 @@ def play(cluster, case, judge):
             if not verdict.of_leftovers_only():
                 break
             time.sleep(.5)
+        if verdict.of_leftovers_only():
+            look_at_lists(cluster, seen)
+            verdict = judge(case, seen)
         return verdict
     finally:
         clean(cluster, case)

@@ -59,7 +59,7 @@ def of_one_prior(case, spec, kind):
     source = case.source_of(spec)
     tree = case.is_directory(spec)
     give = f"chown -h -R {user}:{user} {place}"
-    if kind == "same" and not tree and source.kind in ("file", "link"):
+    if kind == "same" and not tree and source.kind not in ("unreadable", "missing", "pipe", "bad-tree"):
         return [f"cp {word(f'{case.base()}/in/s{spec.source}/{source.name}')} {place}; chmod 640 {place}; {give}"]
     if kind in ("older", "newer", "same"):
         when = STATES.get(kind, "2099-01-01")

@@ -90,7 +90,7 @@ def spoiled(r, name, zipped):
     ways = [("refused", f"truncate -s $(($(stat -c %s {to}) / 2)) {to}"), ("refused", f"yes 'this is no archive' | head -c 900 > {to}")]
     if not zipped:
         packing = dict(TARS)[next(ending for ending, _ in sorted(TARS, key=lambda t: -len(t[0])) if name.endswith(ending))]
-        again = f"tar {packing} -P -cf"
+        again = f"tar {packing} --force-local -P -cf"
         ways += [("refused", f"echo out > out; {again} {to} --transform 's,^,../,' out"), ("refused", f"echo out > out; {again} {to} $PWD/out"),
                  ("refused", f"mkfifo pipe; {again} {to} pipe"), ("refused", f"ln -s /tmp link; echo in > in2; {again} {to} "
                                                                     "--transform 's,^in2,link/in2,' link in2")]
