@@ -75,6 +75,17 @@ TEST_CASE("seed 32981: a peer that had a descriptor is asked for the next ones, 
     ran.all_released();
 }
 
+// The source reads an old block again before it describes it, which takes longer than an RTT.
+// The requester gave it up, and asked members that have none for each block, so that a block
+// took 60 ms instead of 33.
+TEST_CASE("seed 33000100: a source that describes late is asked for the next ones, too",
+          "[scenario]") {
+    Plan plan = draw_plan(33000100);
+    draw_strikes(plan);
+    const Ran ran{plan};
+    ran.all_released();
+}
+
 TEST_CASE("a descriptor that all have forgotten is read again by the source", "[scenario]") {
     Plan plan = calm_plan(4, 64 * kMiB);
     plan.descriptors_max = 4;

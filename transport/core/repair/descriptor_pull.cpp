@@ -12,9 +12,11 @@ constexpr std::size_t kGapsMax = 8;
 }  // namespace
 
 void DescriptorPull::on_describe(Rank from) {
-    if (asked_ && asked_->peer == from) {
+    if (asked_ && (asked_->peer == from || late_ == from)) {
         asked_.reset();
+        late_.reset();
         failures_ = 0;
+        ask_after_ = kLongAgo;
         helper_ = from;
     }
 }
@@ -44,6 +46,7 @@ void DescriptorPull::poll(Instant now,
     }
     if (asked_ && now >= asked_->expires_at) {
         puller.peers().on_timeout(now, asked_->peer);
+        late_ = asked_->peer;
         on_failure();
         ask_after_ = now;
     }

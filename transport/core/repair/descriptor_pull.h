@@ -19,7 +19,8 @@ class DescriptorPull {
   public:
     explicit DescriptorPull(const RepairLimits& limits) : limits_{limits} {}
 
-    /// Descriptors arrived from `from`. If they were requested, the next gap may be.
+    /// Descriptors arrived from `from`. If they were requested, also if the request was given
+    /// up since, the next gap may be.
     void on_describe(Rank from);
     void on_lacking(Rank from, std::uint32_t id);
 
@@ -44,6 +45,7 @@ class DescriptorPull {
     RepairLimits limits_;
     std::optional<Asked> asked_;
     std::optional<Rank> helper_;  ///< The peer that answered last.
+    std::optional<Rank> late_;    ///< The peer that was given up last.
     std::uint32_t failures_ = 0;
     Instant ask_after_ = kLongAgo;
     bool is_wanting_ = false;

@@ -132,6 +132,36 @@ TEST_CASE("a peer that had descriptors is asked for the next ones, until it has 
     CHECK(drained(out).at(0).to.peer != helper);
 }
 
+TEST_CASE("a peer whose descriptors arrive after its time-out is asked for the next ones") {
+    Prng prng{1};
+    Puller puller{config_of(1, 40), {}, prng};
+    DescriptorTable table{200, 200};
+    DescriptorPull pull{RepairLimits{}};
+    ControlQueue out{10};
+    pull.poll(kStart, table, 100, puller, out);
+    const Rank slow = drained(out).at(0).to.peer;
+    REQUIRE(pull.deadline());
+    Instant now = *pull.deadline();
+    pull.poll(now, table, 100, puller, out);
+    while (out.is_empty()) {
+        now = *pull.deadline();
+        pull.poll(now, table, 100, puller, out);
+    }
+    const Rank other = drained(out).at(0).to.peer;
+    REQUIRE(other != slow);
+
+    pull.on_describe(slow);
+    table.learn(block(0), raw_block(1));
+    pull.poll(now, table, 100, puller, out);
+    auto next = drained(out);
+    REQUIRE(next.size() == 1);
+    CHECK(next[0].to.peer == slow);
+    // What else it sends after that answers the request that is open.
+    pull.on_describe(other);
+    pull.poll(now, table, 100, puller, out);
+    CHECK(out.is_empty());
+}
+
 TEST_CASE("what lies beyond the horizon is not asked for yet") {
     Prng prng{1};
     Puller puller{config_of(1, 4), {}, prng};
