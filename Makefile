@@ -70,7 +70,8 @@ deps_test := $(deps_deb) $(deps_judges) \
 deps_nspawn := systemd-container debootstrap $(# make nspawn)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_bench := \
-  uftp udpcast                          $(# the peers)
+  uftp udpcast                          $(# the peers) \
+  pvm pvm-dev sshfs                     $(# what the papers compared, and a file system)
 
 # ---------------------------------------------------------------- what this machine offers
 # Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
