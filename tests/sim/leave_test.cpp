@@ -118,6 +118,26 @@ TEST_CASE("the only receiver stays, and one of two may leave", "[scenario]") {
     }
 }
 
+// The first of them that learned that nothing more is sent made the source read what was left
+// at its disk's speed, and most of that again.
+TEST_CASE("where all that need it have left the source reads on demand", "[scenario]") {
+    for (const int many : {1, 2}) {
+        Plan plan = plan_of(9, 100, 5);
+        plan.resident_blocks = 24;
+        for (int rank = 1; rank < plan.members - many; ++rank) {
+            plan.member[static_cast<std::size_t>(rank)].holds_already = true;
+        }
+        add_flows(plan, many, seconds{1});
+        const Ran ran{plan};
+        ran.all_released();
+        for (int rank = plan.members - many; rank < plan.members; ++rank) {
+            CHECK(times_left(ran.world, rank) == 1);
+        }
+        CAPTURE(many, ran.world.report());
+        CHECK(ran.world.held_after(0) > ran.world.held_after() / 3);
+    }
+}
+
 TEST_CASE("when the flow has ended the member comes back", "[scenario]") {
     Plan plan = plan_of(9, 100, 8);
     add_flows(plan, 1, seconds{1}, milliseconds{2500});

@@ -93,6 +93,52 @@ TEST_CASE("where the group reaches no member the source reads a block once, when
     }
 }
 
+// It then read what was left at its disk's speed, far ahead of all, and most of it again.
+// (Those that hear the group request in another order than the others, so some is read twice.)
+TEST_CASE("where the group reaches some members again the source still reads on demand",
+          "[scenario][reach]") {
+    for (const bool is_configured : {true, false}) {
+        for (const auto& [members, again] : {std::pair{2, 1}, {6, 1}, {6, 3}, {6, 5}}) {
+            Plan plan = plan_of(static_cast<std::uint16_t>(members), 256 * kMiB, is_configured);
+            plan.resident_blocks = 24;
+            for (MemberPlan& each : plan.member) {
+                each.hears_group_until = Duration{};
+            }
+            for (int rank = 1; rank <= again; ++rank) {
+                plan.member[static_cast<std::size_t>(rank)].hears_group_from =
+                    milliseconds{1500};
+            }
+            const Ran ran{plan};
+            CAPTURE(is_configured, members, again);
+            ran.all_released();
+            const std::uint64_t loads = ran.world.host(0).content().loads();
+            std::printf("%d members, %d heard it again: the source read %llu times\n",
+                        members,
+                        again,
+                        static_cast<unsigned long long>(loads));
+            CHECK(loads <= 256 * 5 / 2);
+            const Duration last = held_after(ran, "reached again in the middle");
+            CHECK(ran.world.held_after(0) > last / 2);
+            CHECK(last < seconds{1} + (members == 2 ? 2 : 4) * plan.wire_time());
+        }
+    }
+}
+
+// The stream went on to its end for members that hold the object.
+TEST_CASE("where all that are reached hold the object nothing more is sent to the group",
+          "[scenario][reach]") {
+    Plan plan = plan_of(4, 256 * kMiB, true);
+    for (const std::uint16_t rank : {std::uint16_t{1}, std::uint16_t{2}}) {
+        plan.member[rank].held_before = {{.first = BlockIndex{64}, .count = 192}};
+    }
+    plan.member[3].hears_group_until = Duration{};
+    const Ran ran{plan};
+    ran.all_released();
+    const auto data = static_cast<std::size_t>(wire::PacketType::data);
+    CHECK(ran.world.host(1).heard()[data] < plan.chunks() / 2);
+    CHECK(held_after(ran, "all that are reached hold it") < seconds{1} + 2 * plan.wire_time());
+}
+
 // Holes, and what all have, are requested by no receiver.
 // Steps of a second each took longer than a seed had (32007025).
 TEST_CASE("where no member is reached the source reads on past what none requests",

@@ -45,6 +45,21 @@ bool AwayMembers::on_left(Rank from, const wire::Left& left) {
     return is_away != was_away;
 }
 
+bool AwayMembers::are_all_away(const RankSet& settled, Rank source) const {
+    std::uint32_t unsettled = 0;
+    for (std::uint32_t i = 0; away_ > 0 && i < count_max_; ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (rank == source || settled.has(rank)) {
+            continue;
+        }
+        if (!is_away(rank)) {
+            return false;
+        }
+        ++unsettled;
+    }
+    return unsettled > 0;
+}
+
 wire::Pulse AwayMembers::pulse(Instant now, const Progress& how) const {
     const auto queue = std::chrono::duration_cast<std::chrono::microseconds>(how.queue);
     return {.sent_at_ns = static_cast<std::uint64_t>(now.time_since_epoch().count()),

@@ -11,6 +11,7 @@
 #include "transport/core/base/contract.h"
 #include "transport/core/base/limits.h"
 #include "transport/core/base/object_shape.h"
+#include "transport/core/base/rank_set.h"
 
 #include <optional>
 #include <vector>
@@ -38,8 +39,8 @@ class AwayMembers {
     [[nodiscard]] bool is_unreachable(Rank rank) const {
         return standing(rank) == wire::Standing::unreachable;
     }
-    /// The number of receivers that are away.
-    [[nodiscard]] std::uint32_t count() const { return away_; }
+    /// Some receiver that is not `settled` (done or dropped) is away, and all such are.
+    [[nodiscard]] bool are_all_away(const RankSet& settled, Rank source) const;
     /// The member gets repairs by unicast, even if others request the same chunks.
     [[nodiscard]] bool is_fetching(Rank rank) const {
         return standing(rank) != wire::Standing::in_group;

@@ -21,23 +21,26 @@ bool PeerChoice::is_suspect(Instant now, Rank peer) const {
 }
 
 /// Of a ring the first, the second, ... before the own one.
-Rank PeerChoice::candidate(std::uint32_t draw) {
-    const std::uint64_t peer = policy_ == PeerPolicy::random
+Rank PeerChoice::candidate(std::uint32_t draw, PeerPolicy policy) {
+    const std::uint64_t peer = policy == PeerPolicy::random
                                    ? prng_.below(members_)
                                    : (own_.value() + 2U * members_ - 1U - draw) % members_;
     return Rank{static_cast<std::uint16_t>(peer)};
 }
 
-Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
+Rank PeerChoice::draw(Instant now,
+                      std::span<const Rank> avoid,
+                      bool ask_source,
+                      PeerPolicy policy) {
     std::optional<Rank> silent;
     std::optional<Rank> empty;
     // (Those to be avoided are the next ones of a ring, more or less.)
     const auto passed = static_cast<std::uint32_t>(avoid.size());
-    const std::uint32_t draws = policy_ == PeerPolicy::random
+    const std::uint32_t draws = policy == PeerPolicy::random
                                     ? kDraws
                                     : std::min<std::uint32_t>(kDraws + passed, members_ - 1U);
     for (std::uint32_t i = 0; i < draws; ++i) {
-        const Rank peer = candidate(i);
+        const Rank peer = candidate(i, policy);
         const bool is_excluded = peer == own_ || (peer == source_ && !ask_source) ||
                                  std::ranges::find(avoid, peer) != avoid.end();
         if (is_excluded) {
@@ -45,7 +48,7 @@ Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source)
         }
         if (is_suspect(now, peer)) {
             silent = peer;
-        } else if (policy_ != PeerPolicy::random || !lacking_.has(peer.value())) {
+        } else if (policy != PeerPolicy::random || !lacking_.has(peer.value())) {
             return peer;
         } else if (!empty) {
             empty = peer;

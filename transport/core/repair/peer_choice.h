@@ -41,7 +41,14 @@ class PeerChoice {
 
     /// A peer that is not in `avoid`, not suspect, and (unless `ask_source`) not the source. If
     /// a few draws find none: the source if it may be asked, else a suspect, if there is one.
-    [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source);
+    [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
+        return draw(now, avoid, ask_source, policy_);
+    }
+    /// The same, but always at random, and not the source: the neighbour of a ring may have
+    /// nothing of what several others have.
+    [[nodiscard]] Rank draw_any(Instant now, std::span<const Rank> avoid) {
+        return draw(now, avoid, false, PeerPolicy::random);
+    }
 
     void on_timeout(Instant now, Rank peer);
     /// The peer let several requests in a row time out, the last not long ago.
@@ -81,7 +88,11 @@ class PeerChoice {
         Instant until{};
     };
 
-    [[nodiscard]] Rank candidate(std::uint32_t draw);
+    [[nodiscard]] Rank draw(Instant now,
+                            std::span<const Rank> avoid,
+                            bool ask_source,
+                            PeerPolicy policy);
+    [[nodiscard]] Rank candidate(std::uint32_t draw, PeerPolicy policy);
 
     Rank own_;
     Rank source_;

@@ -639,13 +639,13 @@ Rank Puller::choose_of_swarm(Instant now, const OpenBlock& open, const Asked& as
     const Rank peer = share_owner(now, open.block, asked.chunks[0]);
     if (peer == peers_.own()) {
         // (If some members hear the group, any of them has it.)
-        return open.failures == 0 ? peers_.draw(now, {}, false) : peers_.source();
+        return open.failures == 0 ? peers_.draw_any(now, {}) : peers_.source();
     }
     const unsigned over = open.failures / (kScatterFactor * limits_.failures_before_source);
     if (over > 0 && peers_.prng().below(peers_.members()) < (1ULL << std::min(over, 16U))) {
         return peers_.source();
     }
-    return open.failures % 2 == 0 ? peer : peers_.draw(now, {&peer, 1}, false);
+    return open.failures % 2 == 0 ? peer : peers_.draw_any(now, {&peer, 1});
 }
 
 namespace {

@@ -31,7 +31,7 @@ class ReadingOnDemand {
             requested_below_ = std::max(requested_below_, std::uint64_t{behind});
         }
     }
-    /// Some receiver hears the group, or none needs anything: there is no limit any more.
+    /// No receiver needs anything: there is no limit any more.
     void stop() { is_on_ = false; }
     [[nodiscard]] bool is_on() const { return is_on_; }
 

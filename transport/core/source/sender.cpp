@@ -74,7 +74,7 @@ struct Sender::Transmission {
     void on_ready(Instant now, const Datagram& datagram, const wire::Ready& ready);
     void on_request(Instant now, Rank from, const wire::Request& request);
     void on_report(Instant now, Rank from, const wire::Report& report);
-    void on_done(Rank from, const wire::Done& done);
+    void on_done(Instant now, Rank from, const wire::Done& done);
     void on_left(Instant now, Rank from, const wire::Left& left);
     void on_completion(Instant now, const Completion& done);
     void on_loaded(Instant now, const Completion& done);
@@ -102,7 +102,7 @@ struct Sender::Transmission {
     [[nodiscard]] bool has_data_to_send() const;
     void take(Instant now, OperationBatch& batch);
     void skip_complete_members();
-    void update_listeners(Instant now);
+    void withhold_if_unheard(Instant now);
     void tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo);
     void send_to_late(Instant now);
 
@@ -116,8 +116,10 @@ struct Sender::Transmission {
     /// The rate search may wait for reports first. Once the pass is over the search has no
     /// influence, and repairs are few.
     [[nodiscard]] bool may_send() const { return !is_streaming() || pace.may_send(); }
-    /// The first pass goes on, and some receiver hears it.
-    [[nodiscard]] bool is_streaming() const { return !pass().is_over() && !reading.is_on(); }
+    /// The first pass goes on, and is not withheld.
+    [[nodiscard]] bool is_streaming() const {
+        return !pass().is_over() && !pass().is_withheld();
+    }
     [[nodiscard]] Duration disk_timeout() const {
         return is_finishing ? finish_timeout(config, limits.ending)
                             : config.stall_timeout * limits.ending.finish_factor;
@@ -227,7 +229,7 @@ void Sender::Transmission::on_packet(Instant now, const Datagram& datagram) {
             return;
         case PacketType::done:
             if (const auto body = wire::read_done(datagram.body)) {
-                on_done(from, *body);
+                on_done(now, from, *body);
             }
             return;
         case PacketType::leave:
@@ -280,14 +282,14 @@ void Sender::Transmission::on_request(Instant now, Rank from, const wire::Reques
     // During the pass a member asks the source after peers that lack the chunk. Peers may lack
     // it because they are slow: a representative must miss it, too, other than the requester.
     const bool is_own_vote = representatives.has(from);
-    const std::uint32_t votes_needed = pass().is_over() ? 0U : (is_own_vote ? 2U : 1U);
+    const std::uint32_t votes_needed = !is_streaming() ? 0U : (is_own_vote ? 2U : 1U);
     repairs.on_request(
         now, {.from = from, .window = window, .votes_needed = votes_needed}, request, control);
 }
 
 void Sender::Transmission::on_report(Instant now, Rank from, const wire::Report& report) {
     watch.on_report(now, from, report.blocks_held, report.placed);
-    if (report.heard > 0 && !pass().is_over()) {
+    if (report.heard > 0 && is_streaming()) {
         watch.on_moved(now, from);
     }
     representatives.on_report(now, from);
@@ -307,9 +309,10 @@ void Sender::Transmission::on_report(Instant now, Rank from, const wire::Report&
     repairs.on_missing(now, missing);
 }
 
-void Sender::Transmission::on_done(Rank from, const wire::Done& done) {
+void Sender::Transmission::on_done(Instant now, Rank from, const wire::Done& done) {
     ending.on_done(done.ranks);
     board.leave_out(done.ranks);
+    withhold_if_unheard(now);
     if (is_offered_whole) {
         readiness.on_done(done.ranks);
     }
@@ -327,7 +330,7 @@ void Sender::Transmission::on_left(Instant now, Rank from, const wire::Left& lef
         board.set_away(now, from, is_away);
         pace.set_away(from, is_away);
         repairs.set_representatives(board.present());
-        update_listeners(now);
+        withhold_if_unheard(now);
     }
     if (away.is_unreachable(from)) {
         probe.on_unreachable(from);
@@ -431,7 +434,7 @@ void Sender::Transmission::work_on_readiness(Instant now) {
     if (readiness.is_complete() && !are_holders_spared) {
         are_holders_spared = true;
         skip_complete_members();
-        update_listeners(now);
+        withhold_if_unheard(now);
     }
     while (auto accused = readiness.accuse(now)) {
         fail(now, accused->rank, Blame::node, std::move(accused->why));
@@ -580,7 +583,7 @@ void Sender::Transmission::fail(Instant now, Rank culprit, Blame blame, std::str
     }
     if (!dropped.empty()) {
         repairs.set_representatives(board.present());
-        update_listeners(now);
+        withhold_if_unheard(now);
     }
 }
 
@@ -627,8 +630,9 @@ std::optional<Instant> Sender::Transmission::next() const {
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
     first = earlier(first, disk_watch.deadline(disk_timeout()));
-    if (must_speak()) {
-        first = earlier(first, pass().is_over() ? end.deadline() : speaks_at());
+    first = earlier(first, end.deadline());
+    if (must_speak() && !pass().is_over()) {
+        first = earlier(first, speaks_at());
     }
     if (readiness.may_begin()) {
         const Instant burst_at = pacer.burst_at(kLongAgo);
@@ -691,10 +695,14 @@ void Sender::Transmission::fill_data(Instant now, SendBatch& batch) {
     if (pass().cursor() != cursor) {
         alive.on_data(now);
     }
-    if (pass().is_over() && !end.is_running()) {
+    if (!is_streaming() && !end.is_running()) {
         // (The last parity had the same effect, and hardly any receiver misses a packet.)
-        end.start(is_offered_whole ? now + limits.ending.end_first_coded : now,
-                  end_plan(config, shape, limits, pacer.rate_bytes_per_s()));
+        end.start(
+            is_offered_whole ? now + limits.ending.end_first_coded : now,
+            end_plan(config,
+                     shape,
+                     limits,
+                     reading.is_on() ? rate_of(config, limits) : pacer.rate_bytes_per_s()));
     }
 }
 
@@ -738,24 +746,12 @@ void Sender::Transmission::skip_complete_members() {
     }
 }
 
-/// If the group reaches no receiver that needs something, all others fetch the object and
-/// nothing is sent to it.
-void Sender::Transmission::update_listeners(Instant now) {
-    if (pass().is_over() || !readiness.is_complete() || away.count() == 0) {
-        return;
-    }
-    std::uint32_t fetching = 0;
-    for (std::uint32_t i = 0; i < config.members; ++i) {
-        const Rank rank{static_cast<std::uint16_t>(i)};
-        if (rank == config.source || ending.settled().has(rank)) {
-            continue;
-        }
-        if (!away.is_away(rank)) {
-            return reading.stop();
-        }
-        ++fetching;
-    }
-    if (fetching == 0) {
+/// If the group reaches no receiver that needs something, nothing more is sent to it: all
+/// others fetch the object. That stays so if it reaches one of them again: END says that it may
+/// request everything.
+void Sender::Transmission::withhold_if_unheard(Instant now) {
+    if (!is_streaming() || !readiness.is_complete() ||
+        !away.are_all_away(ending.settled(), config.source)) {
         return;
     }
     pass().withhold(0);

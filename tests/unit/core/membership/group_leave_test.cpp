@@ -278,9 +278,23 @@ TEST_CASE(
     CHECK(away.is_unreachable(rank(3)));
     CHECK(away.is_away(rank(3)));
     CHECK(away.is_fetching(rank(3)));
-    CHECK(away.count() == 1);
+    CHECK(away.pulse(kStart, {}).away == 1);
     CHECK(away.on_left(rank(3), {.id = 2, .standing = Standing::in_group}));
-    CHECK(away.count() == 0);
+    CHECK(away.pulse(kStart, {}).away == 0);
+}
+
+TEST_CASE("the source knows when all receivers that need data are away") {
+    const CoreConfig config = config_of(0, 4);
+    AwayMembers away{config, LeaveLimits{}, false};
+    RankSet settled{4};
+    CHECK_FALSE(away.are_all_away(settled, config.source));
+    CHECK(away.on_left(rank(3), {.id = 1, .standing = Standing::unreachable}));
+    CHECK_FALSE(away.are_all_away(settled, config.source));
+    settled.add(rank(1));
+    settled.add(rank(2));
+    CHECK(away.are_all_away(settled, config.source));
+    settled.add(rank(3));
+    CHECK_FALSE(away.are_all_away(settled, config.source));
 }
 
 TEST_CASE("where the site does not allow it the source sends no PULSE and hears no LEFT") {

@@ -136,4 +136,12 @@ TEST_CASE("in a ring the one before is asked, then the one before that") {
     CHECK(peers.draw(kStart, {}, false) == rank(5));
     peers.on_answer(rank(1));
     CHECK(peers.draw(kStart, {}, false) == rank(1));
+    std::map<Rank, int> seen;
+    for (int i = 0; i < 100; ++i) {
+        ++seen[peers.draw_any(kStart, std::array{rank(4)})];
+    }
+    CHECK(seen[rank(1)] > 0);
+    CHECK(seen[rank(3)] > 0);
+    CHECK(seen[rank(5)] > 0);
+    CHECK(seen[rank(4)] == 0);
 }
