@@ -75,6 +75,24 @@ TEST_CASE("a small object may have arrived where the group is heard", "[scenario
     CHECK_FALSE(ran.world.host(7).content().is_whole());
 }
 
+// The source hears it no more in this session: it tells the reason in the next one.
+TEST_CASE("a member that fails while the group is handed over knows of the relay",
+          "[scenario][handover]") {
+    Plan plan = plan_of(8, 3, core::UnreachedPolicy::relay);
+    deafen(plan, {5});
+    plan.member[3].finish_fails = true;
+    plan.member[3].finish_takes = milliseconds{36};
+    const Ran ran{plan};
+    INFO(ran.world.report());
+    for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
+        CAPTURE(rank);
+        const core::Outcome& outcome = ran.world.host(rank).outcome();
+        CHECK(outcome.phase == (rank == 3 ? core::Phase::failed : core::Phase::handed_over));
+        CHECK(outcome.relay_degree == 1);
+    }
+    CHECK(ran.world.host(3).outcome().why);
+}
+
 TEST_CASE("a member that is late is waited for", "[scenario][handover]") {
     Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);
     deafen(plan, {5});

@@ -7,8 +7,7 @@
 namespace stage {
 
 BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcome& outcome) {
-    invariant(outcome.phase == core::Phase::handed_over && outcome.relay_degree > 0,
-              "a relay follows a hand-over");
+    invariant(outcome.relay_degree > 0, "a relay follows a hand-over");
     BroadcastConfig relay = multicast;
     relay.relay_degree = outcome.relay_degree;
     relay.session = seal::relay_session(multicast.session);

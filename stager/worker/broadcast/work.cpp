@@ -182,8 +182,13 @@ BroadcastReport Work::run(const BroadcastConfig& given,
         relay.listener = std::move(sockets.listener);
     }
     BroadcastReport report = run_session(given, std::move(sockets), watcher, wrap);
-    if (report.outcome.phase != core::Phase::handed_over) {
+    if (report.outcome.relay_degree == 0) {
         return report;
+    }
+    if (report.outcome.phase == core::Phase::failed) {
+        // The source had handed over before it heard why: it hears that by the relay.
+        refusing_sink_ = std::make_unique<RefusingSink>(
+            report.outcome.why.value_or(Error{Blame::internal, "it failed without a reason"}));
     }
     return joined(
         report,
@@ -196,7 +201,9 @@ BroadcastReport Work::run_session(const BroadcastConfig& given,
                                   const DriverWrap& wrap) {
     BroadcastConfig config = given;
     config.group_buffer_bytes = receive_buffer_bytes(sockets);
-    say_what_is_here(config);
+    if (!refusing_sink_) {
+        say_what_is_here(config);
+    }
     std::unique_ptr<Driver> made = driver_of(config, std::move(sockets));
     if (wrap) {
         made = wrap(std::move(made));

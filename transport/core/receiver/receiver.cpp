@@ -383,6 +383,9 @@ void Receiver::Reception::on_release(Instant now, const Datagram& datagram) {
         return;
     }
     ending.on_release(now, *body, control);
+    if (outcome.phase == Phase::failed) {  // (The source asks by the relay what became of it.)
+        outcome.relay_degree = result->relay_degree;
+    }
     if (is_over()) {
         return;
     }
