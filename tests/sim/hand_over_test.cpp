@@ -75,13 +75,17 @@ TEST_CASE("a small object may have arrived where the group is heard", "[scenario
     CHECK_FALSE(ran.world.host(7).content().is_whole());
 }
 
-// The source hears it no more in this session: it tells the reason in the next one.
+// Its LEAVE is lost, and after RELEASE it says no more in this session. It did not know that the
+// others go on.
 TEST_CASE("a member that fails while the group is handed over knows of the relay",
           "[scenario][handover]") {
-    Plan plan = plan_of(8, 3, core::UnreachedPolicy::relay);
+    Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);
     deafen(plan, {5});
-    plan.member[3].finish_fails = true;
-    plan.member[3].finish_takes = milliseconds{36};
+    plan.member[3].abort_at = milliseconds{32};
+    plan.partitions.push_back({.members = {3},
+                               .begin = milliseconds{31},
+                               .end = milliseconds{45},
+                               .hears_nothing = false});
     const Ran ran{plan};
     INFO(ran.world.report());
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
