@@ -101,9 +101,11 @@ std::string explain_one(const json& stage) {
                 (node.is_string() ? node.get<std::string>() : "?") +
                 ", because other traffic filled its link; it fetched the files beside it\n";
     }
+    const bool broadcasts = stage.value("transport", "") == "udp broadcast" ||
+                            stage.value("transport_why_not", "").starts_with("udp broadcast: ");
     for (const json& node : stage.value("unheard_group", json::array())) {
-        text += "  not reached by multicast: " +
-                (node.is_string() ? node.get<std::string>() : "?") +
+        text += std::string{"  not reached by "} + (broadcasts ? "broadcast" : "multicast") +
+                ": " + (node.is_string() ? node.get<std::string>() : "?") +
                 (stage.value("relayed", false)
                      ? "; so all nodes passed the files on by TCP\n"
                      : "; it fetched the files from the others, which takes longer\n");

@@ -103,14 +103,16 @@ void judge_group(const json& report, std::vector<Finding>& findings) {
     if (transport.empty()) {
         return;
     }
+    const std::string why_not = report.value("transport_why_not", "");
+    const bool broadcasts =
+        transport == "udp broadcast" || why_not.starts_with("udp broadcast: ");
     const std::string payload =
-        transport == "udp multicast"
+        transport.starts_with("udp ")
             ? "; packets carry " + std::to_string(report.value("packet_payload", 0U)) + " bytes"
             : "";
     findings.push_back(
         fine("transport", transport + ": " + report.value("transport_why", "") + payload));
     const json unheard = report.value("unheard_group", json::array());
-    const std::string why_not = report.value("transport_why_not", "");
     const std::size_t colon = why_not.find(": ");
     if (colon != std::string::npos) {
         const std::string rest = "is not used: " + why_not.substr(colon + 2);
@@ -121,9 +123,12 @@ void judge_group(const json& report, std::vector<Finding>& findings) {
         findings.push_back(
             doubtful("group",
                      "not heard by " + joined(unheard) +
-                         ": a switch does not forward it to them (IGMP snooping without a "
-                         "querier), a router (TTL) or a firewall stands between, or their "
-                         "route to this node is by another interface (rp_filter)"));
+                         (broadcasts ? ": they are in another LAN, a switch limits broadcast "
+                                       "(storm control), a firewall"
+                                     : ": a switch does not forward it to them (IGMP snooping "
+                                       "without a querier), a router (TTL) or a firewall") +
+                         " stands between, or their route to this node is by another "
+                         "interface (rp_filter)"));
     }
 }
 

@@ -19,6 +19,9 @@ constexpr std::size_t kFileMax = 1U << 20U;
 /// The number of addresses in the range that are followed by `rails` - 1 more.
 std::uint64_t starts_in(const ConfigRange<GroupAddress>& range, std::size_t rails) {
     const std::uint64_t size = std::uint64_t{range.last - range.first} + 1;
+    if (range.first == kBroadcastGroup) {
+        return 1;
+    }
     return size < rails ? 0 : size - rails + 1;
 }
 

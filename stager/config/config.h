@@ -36,6 +36,9 @@ enum class OnNodeFault : unsigned char { fail = 0, requeue = 1, drop = 2 };
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203, for arithmetic on ranges.
 using GroupAddress = std::uint32_t;
 
+/// MulticastGroups=broadcast: all hosts of the LAN, 255.255.255.255; the only "group" then.
+inline constexpr GroupAddress kBroadcastGroup = 0xffffffffU;
+
 /// Names of interfaces that a node uses together (rails) if it has all of them.
 using RailNames = std::vector<std::string>;
 
@@ -99,11 +102,12 @@ struct Config {
     /// The number of rails of the entry of `interfaces` with the most; at least 1.
     [[nodiscard]] std::size_t most_rails() const;
     /// The number of addresses in multicast_groups that are followed by `rails` - 1 more in the
-    /// same range; at least 1 for most_rails() or fewer.
+    /// same range; at least 1 for most_rails() or fewer. Rails share the broadcast address.
     [[nodiscard]] std::uint64_t group_count(std::size_t rails = 1) const;
     /// The `index`-th of these addresses, index < group_count(rails). Draw the index, not the
     /// address.
     [[nodiscard]] GroupAddress group_at(std::uint64_t index, std::size_t rails = 1) const;
+    [[nodiscard]] bool broadcasts() const { return group_at(0) == kBroadcastGroup; }
 };
 
 /// The configuration of an empty file.

@@ -241,7 +241,8 @@ std::string allowed(const KeyKind& kind) {
             [](const GroupsKey&) -> Text {
                 return "IPv4 multicast addresses or ranges of them separated by commas, such "
                        "as "
-                       "239.192.1.0-239.192.1.15, at most 65536 in all, none below 224.0.1.0";
+                       "239.192.1.0-239.192.1.15, at most 65536 in all, none below 224.0.1.0; "
+                       "or broadcast";
             },
             [](const PortsKey&) -> Text { return "a range of ports such as 6830-6893"; },
             [](const ChoiceKey& key) -> Text {

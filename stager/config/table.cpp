@@ -177,7 +177,10 @@ constexpr std::array kKeys{
               GroupsKey{&Config::multicast_groups},
               "239.192.68.0-239.192.68.15",
               "Multicast groups; every stage draws one. Switches and routers must forward "
-              "them."},
+              "them. broadcast: the packets go to all hosts of the LAN instead, also to those "
+              "outside of the stage, at the stage's rate; for a LAN that drops multicast, and "
+              "only with a RateMax that each of its links carries. The first node's value "
+              "counts."},
     ConfigKey{"Port",
               CountKey{&Config::port, 1, 65'535},
               "6829",

@@ -25,18 +25,27 @@ TransportChoice relay(std::string why, std::string why_not_multicast) {
     return {.way = Way::relay, .why = std::move(why), .why_not = std::move(why_not_multicast)};
 }
 
-TransportChoice forced_multicast(const std::vector<std::string>& unreached) {
+std::string kind(const TransportFacts& facts) {
+    return facts.broadcasts ? "broadcast" : "multicast";
+}
+
+TransportChoice forced_multicast(const TransportFacts& facts) {
     TransportChoice choice{.way = Way::multicast,
                            .why = "Transport=udp",
-                           .why_not = "Transport=udp allows multicast only",
+                           .why_not = "Transport=udp allows " + kind(facts) + " only",
                            .if_unreached = IfUnreached::fail};
-    if (!unreached.empty()) {
+    if (!facts.unreached.empty()) {
+        const std::string causes =
+            facts.broadcasts
+                ? "these nodes are in another LAN, a switch limits broadcast (storm control), "
+                  "a firewall "
+                : "the switches do not forward the group to these nodes (IGMP snooping without "
+                  "a querier), a router or firewall ";
         choice.failure =
             Error{Blame::node,
-                  "multicast does not reach " + listed(unreached) +
-                      ", and Transport=udp allows nothing else: the switches do not forward "
-                      "the group to these nodes (IGMP snooping without a querier), a router or "
-                      "firewall stands between, or packets of the interfaces' MTU are dropped"}
+                  kind(facts) + " does not reach " + listed(facts.unreached) +
+                      ", and Transport=udp allows nothing else: " + causes +
+                      "stands between, or packets of the interfaces' MTU are dropped"}
                 .remedy("set Transport=auto in stagecast.conf, or look at the network");
     }
     return choice;
@@ -49,14 +58,14 @@ TransportChoice choose_transport(const TransportFacts& facts) {
         return relay("Transport=tcp", "Transport=tcp allows TCP only");
     }
     if (facts.configured == Transport::udp) {
-        return forced_multicast(facts.unreached);
+        return forced_multicast(facts);
     }
     if (!facts.has_interface) {
         return relay("no Interface= for multicast", "no Interface= names one for it");
     }
     const bool can_relay = facts.without_port.empty();
     if (!facts.unreached.empty() && can_relay) {
-        const std::string why = "multicast does not reach " + listed(facts.unreached);
+        const std::string why = kind(facts) + " does not reach " + listed(facts.unreached);
         return relay(why, why);
     }
     TransportChoice choice{.way = Way::multicast,
@@ -73,8 +82,8 @@ TransportChoice choose_transport(const TransportFacts& facts) {
     return choice;
 }
 
-const char* to_string(Way way) {
-    return way == Way::relay ? "tcp unicast" : "udp multicast";
+const char* to_string(Way way, bool broadcasts) {
+    return way == Way::relay ? "tcp unicast" : broadcasts ? "udp broadcast" : "udp multicast";
 }
 
 }  // namespace stage

@@ -9,9 +9,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stage {
+
+/// The group's address if its packets go to all hosts of the LAN (MulticastGroups=broadcast).
+inline constexpr std::string_view kBroadcastAddress = "255.255.255.255";
 
 /// The key Transport=. automatic: multicast where it reaches every member, otherwise the relay.
 enum class Transport : unsigned char { automatic = 0, udp = 1, tcp = 2 };
@@ -19,6 +23,7 @@ enum class Transport : unsigned char { automatic = 0, udp = 1, tcp = 2 };
 struct TransportFacts {
     Transport configured = Transport::automatic;
     bool has_interface = true;  ///< Interface= names one for the multicast.
+    bool broadcasts = false;    ///< To kBroadcastAddress; else to a multicast group.
     /// Members, by name, that listen on no TCP port.
     std::vector<std::string> without_port{};
     /// Members that run and do not hear the group; empty: none is known.
@@ -39,7 +44,7 @@ struct TransportChoice {
 
 [[nodiscard]] TransportChoice choose_transport(const TransportFacts& facts);
 
-/// "udp multicast" or "tcp unicast".
-[[nodiscard]] const char* to_string(TransportChoice::Way way);
+/// "udp multicast", "udp broadcast" or "tcp unicast".
+[[nodiscard]] const char* to_string(TransportChoice::Way way, bool broadcasts);
 
 }  // namespace stage

@@ -43,6 +43,8 @@ constexpr std::array kBitRates{
     Unit{"bit", 1, 8},
 };
 
+constexpr std::string_view kBroadcastWord = "broadcast";
+
 std::optional<GroupAddress> read_group(std::string_view text) {
     in_addr address{};
     if (::inet_pton(AF_INET, std::string{text}.c_str(), &address) != 1) {
@@ -65,6 +67,9 @@ std::pair<std::string_view, std::string_view> ends(std::string_view text) {
 
 std::string write_group(GroupAddress group) {
     std::string text;
+    if (group == kBroadcastGroup) {
+        return std::string{kBroadcastWord};
+    }
     for (const unsigned shift : {24U, 16U, 8U, 0U}) {
         text += (text.empty() ? "" : ".") + std::to_string((group >> shift) & 0xffU);
     }
@@ -185,6 +190,10 @@ std::optional<std::vector<RailNames>> read_interfaces(std::string_view text) {
 
 std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(std::string_view text) {
     std::vector<ConfigRange<GroupAddress>> groups;
+    if (same_word(trimmed(text), kBroadcastWord)) {
+        groups.push_back({.first = kBroadcastGroup, .last = kBroadcastGroup});
+        return groups;
+    }
     for (const std::string_view item : split_list(text)) {
         const auto [first_text, last_text] = ends(item);
         const auto first = read_group(first_text);

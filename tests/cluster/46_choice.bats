@@ -82,6 +82,52 @@ run_job() {
   restart_daemon n0
 }
 
+# Only the first node's file has it: the others do as its plan says.
+set_first() {   # LINES
+  lab on n0 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; sed -i "/^MulticastGroups=/d" /etc/stagecast/stagecast.conf
+    printf "%s\n" "$@" >> /etc/stagecast/stagecast.conf' - "$@"
+  restart_daemon n0
+}
+first_as_before() {
+  lab on n0 bash -c '[ ! -e /run/lab/conf ] || mv /run/lab/conf /etc/stagecast/stagecast.conf'
+  restart_daemon n0
+}
+block_broadcast() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 255.255.255.255 -j DROP || return 1; done; }
+
+@test "where multicast passes nowhere and the site allows broadcast it is used" {
+  input data 20000000
+  block_multicast n0 n1 n2 n3
+  set_first MulticastGroups=broadcast
+  run_job
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: udp broadcast: every node hears the group \(255\.255\.255\.255\)'
+  says '^  and not tcp unicast: '
+  lab on n0 /srv/stagecast/bin/stagecast doctor > "$WORK/said" || true
+  says '^ok     interface eth0: is up and can broadcast$'
+  says '^warn   broadcast: .*RateMax is not set'
+  first_as_before
+}
+
+@test "a node that a broadcast does not reach: files go by TCP, or with Transport=udp the job fails" {
+  input data 3000000
+  block_broadcast n3
+  set_first MulticastGroups=broadcast
+  run_job
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: tcp unicast: broadcast does not reach n3$'
+  says '^  and not udp broadcast: broadcast does not reach n3$'
+  says '^  not reached by broadcast: n3; so all nodes'
+  doctor 0 -w 'n[0-3]'
+  says '^warn   group: not heard by n3: they are in another LAN'
+  first_as_before
+  set_first MulticastGroups=broadcast Transport=udp
+  CODE=75 sbatch_fails --stage-file=data
+  grep -q 'node n3: broadcast does not reach n3, and Transport=udp' "$OUT" || { cat "$OUT"; false; }
+  first_as_before
+}
+
 doctor() {   # CODE ARGS...
   local want=$1 got=0
   shift

@@ -2,11 +2,14 @@
 
 #include <ifaddrs.h>
 #include <linux/filter.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -80,7 +83,27 @@ Result<unsigned> interface_index(const std::string& interface) {
     return index;
 }
 
+/// What arrives by `interface` passes, except what this host has sent itself: the kernel loops
+/// each broadcast packet back. Interface 0: nothing passes.
+Status hear_broadcast(int socket, unsigned interface) {
+    constexpr auto kInterface = static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_IFINDEX);
+    constexpr auto kKind = static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE);
+    constexpr std::uint32_t kAll = 0xffffffffU;
+    std::array<sock_filter, 6> program{
+        sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, kInterface},
+        sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 3, interface},
+        sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, kKind},
+        sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 1, 0, PACKET_LOOPBACK},
+        sock_filter{BPF_RET | BPF_K, 0, 0, kAll},
+        sock_filter{BPF_RET | BPF_K, 0, 0, 0}};
+    const sock_fprog filter{.len = program.size(), .filter = program.data()};
+    return set(socket, SOL_SOCKET, SO_ATTACH_FILTER, filter, "hearing one interface only");
+}
+
 Status change(int socket, const Address& group, unsigned interface, bool joins) {
+    if (is_broadcast(group)) {
+        return hear_broadcast(socket, joins ? interface : 0);
+    }
     group_req request{};
     request.gr_interface = interface;
     const SocketAddress target = group.to_socket();
@@ -95,7 +118,7 @@ Status change(int socket, const Address& group, unsigned interface, bool joins) 
 }
 
 Status join(int socket, const Address& group, unsigned interface) {
-    if (auto joined = change(socket, group, interface, true); !joined) {
+    if (auto joined = change(socket, group, interface, true); !joined || is_broadcast(group)) {
         return joined;
     }
     if (group.is_v6()) {
@@ -165,9 +188,15 @@ Status bind_in_range(int socket,
 
 }  // namespace
 
+bool is_broadcast(const Address& group) {
+    const Bytes octets = group.ip.bytes();
+    return !group.is_v6() &&
+           std::ranges::all_of(octets, [](std::byte octet) { return octet == std::byte{255}; });
+}
+
 Address GroupFlows::address(Flow flow) const {
     Address place = first.with_port(static_cast<std::uint16_t>(first.port + flow.value()));
-    std::size_t carry = flow.index() % rails;
+    std::size_t carry = is_broadcast(first) ? 0 : flow.index() % rails;
     for (std::size_t i = place.ip.length(); i > 0 && carry > 0; --i) {
         carry += std::to_integer<std::size_t>(place.ip.octets[i - 1]);
         place.ip.octets[i - 1] = static_cast<std::byte>(carry & 0xffU);
@@ -229,6 +258,8 @@ Result<UniqueFd> hold_port(std::uint16_t port) {
     if (!any) {
         return any.error();
     }
+    // So that trains that are broadcast to the port are not cut up before they are dropped.
+    static_cast<void>(set(fd->get(), IPPROTO_UDP, UDP_GRO, int{1}, ""));
     for (auto step : {set(fd->get(), SOL_SOCKET, SO_ATTACH_FILTER, filter, "hearing nothing"),
                       set(fd->get(), IPPROTO_IP, IP_MULTICAST_ALL, int{0}, "hearing no group"),
                       set(fd->get(), SOL_SOCKET, SO_REUSEPORT, int{1}, "holding a port"),
@@ -252,6 +283,11 @@ Result<UniqueFd> open_sender(const Address& own,
     }
     tune(fd->get(), own.family(), options, receive_bytes);
     for (auto step : {forbid_fragments(fd->get(), own.family()),
+                      set(fd->get(),
+                          SOL_SOCKET,
+                          SO_BROADCAST,
+                          int{options.broadcasts},
+                          "allowing broadcast"),
                       bind_in_range(fd->get(), own, ports, options.is_holder),
                       send_multicast_by(fd->get(), own.family(), *index, options.ttl)}) {
         if (!step) {

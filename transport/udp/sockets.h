@@ -7,6 +7,10 @@
 // beyond rmem_max) and passes them to the worker; the engine opens them with its user's limits.
 // Multicast leaves by no other interface, is not looped back (IP_MULTICAST_LOOP=0), and groups
 // joined by other sockets are not received (IP_MULTICAST_ALL=0).
+//
+// The group may also be the broadcast address, 255.255.255.255: then all hosts of the LAN
+// receive its packets, and no router forwards them. There is nothing to join. A filter of the
+// socket takes what arrives by the configured interface and was not sent by this host.
 #pragma once
 
 #include "transport/base/address.h"
@@ -30,9 +34,12 @@ struct SocketOptions {
     /// receiving. The kernel grants twice that, and counts its own overhead.
     std::uint32_t buffer_bytes = 12U << 20U;
     bool force_buffer = false;  ///< As root: may exceed the system's maximum.
+    bool broadcasts = false;    ///< The group is the broadcast address.
     /// The process holds ports (hold_port()) and opens its sockets one after another.
     bool is_holder = false;
 };
+
+[[nodiscard]] bool is_broadcast(const Address& group);
 
 /// The flows of a group (docs/protocol, 3.5).
 struct GroupFlows {
@@ -41,7 +48,7 @@ struct GroupFlows {
     std::size_t rails = 1;  ///< Each has its own group address, consecutive from the first.
 
     /// The group address and port of a flow: its number is added to the port, and its rail's
-    /// number to the address.
+    /// number to the address, unless that is the broadcast address.
     [[nodiscard]] Address address(Flow flow) const;
 };
 
@@ -55,7 +62,8 @@ struct GroupFlows {
                                                               std::span<const Rail> rails,
                                                               SocketOptions options);
 
-/// The socket of open_group_socket() leaves the group or joins it (again).
+/// The socket of open_group_socket() leaves the group or joins it (again). One that leaves the
+/// broadcast address drops what still arrives.
 [[nodiscard]] Status change_membership(int socket,
                                        const Address& group,
                                        const std::string& interface,

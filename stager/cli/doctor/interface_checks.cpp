@@ -23,8 +23,12 @@ const InterfaceSeen* find(const std::vector<InterfaceSeen>& seen, const std::str
     return found == seen.end() ? nullptr : &*found;
 }
 
-Finding judge(const std::string& name, const InterfaceSeen* seen, bool is_rail) {
+Finding judge(const std::string& name,
+              const InterfaceSeen* seen,
+              bool is_rail,
+              bool broadcasts) {
     const std::string subject = "interface " + name;
+    const std::string way = broadcasts ? "broadcast" : "multicast";
     if (seen == nullptr) {
         return wrong(subject,
                      "there is none of that name; correct Interface in stagecast.conf");
@@ -32,8 +36,8 @@ Finding judge(const std::string& name, const InterfaceSeen* seen, bool is_rail) 
     if (!seen->is_up) {
         return wrong(subject, "is down; ip link set " + name + " up");
     }
-    if (!seen->can_multicast) {
-        return wrong(subject, "can't multicast; name another one in Interface");
+    if (!(broadcasts ? seen->can_broadcast : seen->can_multicast)) {
+        return wrong(subject, "can't " + way + "; name another one in Interface");
     }
     if (!seen->has_address) {
         return wrong(subject, "has no IPv4 address; give it one, or name another");
@@ -41,7 +45,7 @@ Finding judge(const std::string& name, const InterfaceSeen* seen, bool is_rail) 
     if (is_rail && !seen->has_link) {
         return wrong(subject, "has no link; see to its cable and switch");
     }
-    return fine(subject, "is up and can multicast");
+    return fine(subject, "is up and can " + way);
 }
 
 /// Checks for two rails in one subnet: the return route uses only one of them.
@@ -144,6 +148,7 @@ std::vector<InterfaceSeen> interfaces_seen() {
                             .is_up = (one->ifa_flags & IFF_UP) != 0,
                             .has_link = (one->ifa_flags & IFF_RUNNING) != 0,
                             .can_multicast = (one->ifa_flags & IFF_MULTICAST) != 0,
+                            .can_broadcast = (one->ifa_flags & IFF_BROADCAST) != 0,
                             .has_address = false,
                             .filters_paths = filter == 1});
             found = seen.end() - 1;
@@ -158,11 +163,12 @@ std::vector<InterfaceSeen> interfaces_seen() {
 }
 
 std::vector<Finding> judge_interfaces(const std::vector<RailNames>& entries,
-                                      const std::vector<InterfaceSeen>& seen) {
+                                      const std::vector<InterfaceSeen>& seen,
+                                      bool broadcasts) {
     std::vector<Finding> findings;
     std::vector<std::string> fit;
     for (const auto& [name, is_rail] : each_once(entries)) {
-        findings.push_back(judge(name, find(seen, name), is_rail));
+        findings.push_back(judge(name, find(seen, name), is_rail, broadcasts));
         if (findings.back().health == Health::fine) {
             fit.push_back(name);
         }
@@ -171,6 +177,16 @@ std::vector<Finding> judge_interfaces(const std::vector<RailNames>& entries,
         findings.push_back(*std::move(rails));
     }
     return findings;
+}
+
+Finding judge_broadcast(const Config& config) {
+    const std::string what = "each packet of a staging reaches all hosts of the LAN";
+    return config.rate_max == default_config().rate_max
+               ? doubtful("broadcast",
+                          what +
+                              ", and RateMax is not set; set it so that the slowest of their "
+                              "links carries it beside other traffic")
+               : fine("broadcast", what + ", as fast as RateMax allows");
 }
 
 std::vector<Finding> check_interfaces(const Config& config) {
@@ -189,7 +205,11 @@ std::vector<Finding> check_interfaces(const Config& config) {
         // As the daemon does; an interface may have alternative names.
         std::ranges::transform(entry, entry.begin(), udp::interface_called);
     }
-    return judge_interfaces(entries, interfaces_seen());
+    auto findings = judge_interfaces(entries, interfaces_seen(), config.broadcasts());
+    if (config.broadcasts()) {
+        findings.push_back(judge_broadcast(config));
+    }
+    return findings;
 }
 
 }  // namespace stage

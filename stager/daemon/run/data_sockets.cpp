@@ -90,6 +90,7 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                      .buffer_bytes = static_cast<std::uint32_t>(
                                          std::min(config.socket_buffer, kMaxBufferBytes)),
                                      .force_buffer = true,
+                                     .broadcasts = udp::is_broadcast(flows.first),
                                      .is_holder = true};
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
     auto multicast = udp::open_flow_sockets(flows, *rails, options);

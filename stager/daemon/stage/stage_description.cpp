@@ -93,21 +93,23 @@ void add_shares(json& report, std::vector<NodeShare> shares, const std::string& 
 void add_transport(json& report, const StagePlan& plan) {
     TransportFacts facts{
         .configured = plan.transport,
-        .has_interface = !plan.relays || plan.transport != Transport::automatic};
+        .has_interface = !plan.relays || plan.transport != Transport::automatic,
+        .broadcasts = plan.group_address == kBroadcastAddress};
     if (report["relayed"].get<bool>()) {
         facts.unreached = report["unheard_group"].get<std::vector<std::string>>();
     }
     const TransportChoice choice = choose_transport(facts);
     const bool is_multicast = choice.way == TransportChoice::Way::multicast;
     const bool is_in_part = is_multicast && !report["unheard_group"].empty();
-    report["transport"] = to_string(choice.way);
+    report["transport"] = to_string(choice.way, facts.broadcasts);
     report["transport_why"] =
         (is_in_part ? "some nodes do not hear the group and request the files by unicast"
                     : choice.why) +
         (is_multicast ? " (" + plan.group_address + ")" : std::string{});
     report["transport_why_not"] =
-        std::string{to_string(is_multicast ? TransportChoice::Way::relay
-                                           : TransportChoice::Way::multicast)} +
+        std::string{to_string(
+            is_multicast ? TransportChoice::Way::relay : TransportChoice::Way::multicast,
+            facts.broadcasts)} +
         ": " + choice.why_not;
 }
 

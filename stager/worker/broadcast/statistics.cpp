@@ -83,14 +83,19 @@ std::string statistics_line(const Measured& measured,
     }
     if (report.outcome.was_unreachable) {
         line["group_unheard"] =
-            std::string{"multicast packets did not reach this node"} +
+            std::string{measured.broadcasts ? "broadcast" : "multicast"} +
+            " packets did not reach this node" +
             (report.was_handed_over ? ", so that all nodes passed the files on by TCP"
              : holds                ? ", which fetched the files from others by unicast"
                                     : "") +
-            ": the switches don't forward the group to it; see stagecast doctor";
+            (measured.broadcasts
+                 ? ": it is in another LAN, or a switch limits broadcast; see stagecast doctor"
+                 : ": the switches don't forward the group to it; see stagecast doctor");
     }
     if (report.was_handed_over) {
-        line["group_relayed"] = choose_transport({.unreached = measured.unreached}).why;
+        line["group_relayed"] = choose_transport({.broadcasts = measured.broadcasts,
+                                                  .unreached = measured.unreached})
+                                    .why;
     }
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;

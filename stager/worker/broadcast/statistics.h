@@ -19,6 +19,7 @@ struct Measured {
     /// own overhead. 0: the daemon requested it.
     std::uint32_t buffer_asked = 0;
     std::vector<std::string> unreached{};  ///< Members that multicast did not reach.
+    bool broadcasts = false;               ///< The group is all hosts of the LAN.
 };
 
 /// The progress that the daemon receives during the broadcast and with the outcome.

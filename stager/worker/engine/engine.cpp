@@ -63,6 +63,7 @@ std::string failure_text(const core::Outcome& outcome,
                          Rank own) {
     TransportFacts facts = facts_of(ready.cards, options.transport);
     facts.unreached = names_of(outcome.unreached, ready.cards);
+    facts.broadcasts = options.broadcasts;
     if (const auto choice = choose_transport(facts); choice.failure) {
         return choice.failure->sentence();
     }
@@ -102,7 +103,8 @@ int run_engine(const Logger& log,
                             .rails = ready->config.rails,
                             .receive_buffer = ready->receive_buffer,
                             .buffer_asked = kEngineSocketBuffer,
-                            .unreached = names_of(report.outcome.unreached, ready->cards)};
+                            .unreached = names_of(report.outcome.unreached, ready->cards),
+                            .broadcasts = options.broadcasts};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));
     if (std::fflush(stdout) != 0) {
         return fail("cannot write to stdout");

@@ -18,9 +18,10 @@ constexpr std::chrono::seconds kLinger{60};
 
 /// The group's first address and its port, which all members draw alike from the default groups
 /// and the ports that daemons do not use.
-Result<Address> group_address(std::uint64_t draw, std::size_t rails) {
+Result<Address> group_address(std::uint64_t draw, std::size_t rails, bool broadcasts) {
     const Config site = default_config();
-    const GroupAddress number = site.group_at(draw % site.group_count(rails), rails);
+    const GroupAddress number =
+        broadcasts ? kBroadcastGroup : site.group_at(draw % site.group_count(rails), rails);
     // The port is drawn for the maximum number of flows, so that every member finds the first
     // flow at the same port.
     constexpr std::uint32_t kPorts = 2U + kEnginePortLast - kEnginePortFirst - kPolicyFlowsMax;
@@ -100,7 +101,8 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
                                      .ttl = options.ttl,
                                      .dscp = options.dscp,
                                      .buffer_bytes = kEngineSocketBuffer,
-                                     .force_buffer = ::geteuid() == 0};
+                                     .force_buffer = ::geteuid() == 0,
+                                     .broadcasts = options.broadcasts};
     const Address own{.ip = group.address, .port = 0};
     const bool relays = options.transport == Transport::tcp;
     UniqueFd listener;
@@ -143,7 +145,8 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     if (!config) {
         return std::move(config).error();
     }
-    const Result<Address> address = group_address(wired->agreement.draw, config->rails);
+    const Result<Address> address =
+        group_address(wired->agreement.draw, config->rails, options.broadcasts);
     if (!address) {
         return address.error();
     }

@@ -64,6 +64,10 @@ constexpr std::array kOptions{
                "network interface for the multicast, or several that are used together, as "
                "eth0+eth1, each with a flow of its own; after a comma the alternatives for "
                "hosts without them. Default: the one with our address in the host file"},
+    OptionText{"broadcast",
+               "no",
+               "yes: instead of multicast send to all hosts of the LAN, also to those outside "
+               "of the group, where the network drops multicast; the same for all members"},
     OptionText{"ttl", "1", "TTL of multicast packets: routers on the way, plus one; 1 to 255"},
     OptionText{"dscp", "8", "DSCP of all packets, 0 to 63; 8 (CS1) has low priority"},
     OptionText{"port", "6830", "TCP port on rank 0 where the members meet"},
@@ -242,6 +246,9 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     options.transport = transport == "tcp"   ? Transport::tcp
                         : transport == "udp" ? Transport::udp
                                              : Transport::automatic;
+    const auto broadcasts = read_flag(values.text("broadcast"));
+    values.take("broadcast", broadcasts.has_value());
+    options.broadcasts = broadcasts.value_or(false);
     const auto durable = read_flag(values.text("durable"));
     values.take("durable", durable.has_value());
     options.is_durable = durable.value_or(false);

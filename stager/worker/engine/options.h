@@ -31,6 +31,7 @@ struct EngineOptions {
     bool is_durable = false;  ///< Sync the file to the disk before it gets its name.
     std::vector<RailNames> interfaces;  ///< Empty: the interface with this member's address.
     Transport transport = Transport::automatic;
+    bool broadcasts = false;            ///< To all hosts of the LAN, not to a group.
     std::uint8_t ttl = 1;               ///< Of multicast packets.
     std::uint8_t dscp = 8;              ///< Of all packets.
     std::uint16_t port = 0;             ///< The TCP port on which rank 0 meets the others.

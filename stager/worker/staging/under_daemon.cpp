@@ -292,7 +292,8 @@ std::string Stage::statistics(const BroadcastReport& report) const {
                             .rails = rails_,
                             .receive_buffer = receive_buffer_,
                             .buffer_asked = 0,
-                            .unreached = names_of(report.outcome.unreached, cards_)},
+                            .unreached = names_of(report.outcome.unreached, cards_),
+                            .broadcasts = setup_.group_address == kBroadcastAddress},
                            *work_,
                            report);
 }
@@ -301,15 +302,18 @@ TransportFacts Stage::transport_facts(const core::Outcome& outcome) const {
     TransportFacts facts = facts_of(
         cards_, setup_.transport == kTransportUdp ? Transport::udp : Transport::automatic);
     facts.unreached = names_of(outcome.unreached, cards_);
+    facts.broadcasts = setup_.group_address == kBroadcastAddress;
     return facts;
 }
 
 void Stage::tell_hand_over(const core::Outcome& outcome) {
     handed_over_ = outcome;
     if (setup_.rank == setup_.source) {
-        const TransportChoice choice = choose_transport(transport_facts(outcome));
-        log_.info("the transport was chosen",
-                  {{"transport", to_string(choice.way)}, {"why", choice.why}});
+        const TransportFacts facts = transport_facts(outcome);
+        const TransportChoice choice = choose_transport(facts);
+        log_.info(
+            "the transport was chosen",
+            {{"transport", to_string(choice.way, facts.broadcasts)}, {"why", choice.why}});
     }
 }
 

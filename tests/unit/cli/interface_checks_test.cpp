@@ -50,6 +50,24 @@ TEST_CASE("a wrong interface is wrong whether it is a rail or not") {
     }
 }
 
+TEST_CASE("an interface for broadcast need not multicast") {
+    auto seen = two_rails();
+    seen[0].can_multicast = false;
+    seen[1].can_broadcast = false;
+    CHECK(judge_interfaces({{"eth0"}}, seen, true).front().sentence ==
+          "is up and can broadcast");
+    CHECK_THAT(judge_interfaces({{"hsn0"}}, seen, true).front().sentence,
+               Catch::StartsWith("can't broadcast"));
+}
+
+TEST_CASE("what all hosts of a LAN receive needs a rate that the site has set") {
+    Config config = default_config();
+    CHECK(judge_broadcast(config).health == Health::doubtful);
+    CHECK_THAT(judge_broadcast(config).sentence, Catch::Contains("RateMax"));
+    config.rate_max = 12'500'000;
+    CHECK(judge_broadcast(config).health == Health::fine);
+}
+
 TEST_CASE("rails in one subnet need a loose rp_filter") {
     auto seen = two_rails();
     seen[1].filters_paths = seen[2].filters_paths = true;

@@ -48,6 +48,18 @@ TEST_CASE("nodes that do not hear the group are named, with what to look at") {
     CHECK_THAT(text, Catch::Contains("warn   group: not heard by n1, n2: a switch"));
 }
 
+TEST_CASE("what keeps a broadcast from nodes is no IGMP snooping") {
+    json said = report_of(3, 3);
+    said["transport"] = "tcp unicast";
+    said["transport_why"] = "broadcast does not reach n2";
+    said["transport_why_not"] = "udp broadcast: broadcast does not reach n2";
+    said["unheard_group"] = json::array({"n2"});
+    const std::string text = report(judge_transport(said));
+    CHECK_THAT(text, Catch::Contains("warn   udp broadcast: is not used: broadcast does not"));
+    CHECK_THAT(text, Catch::Contains("warn   group: not heard by n2: they are in another LAN"));
+    CHECK_THAT(text, !Catch::Contains("IGMP"));
+}
+
 TEST_CASE("a node that took no part is wrong, and its name is printable") {
     json said = report_of(0, 2);
     said["why"] = "the source is gone";

@@ -150,6 +150,8 @@ TEST_CASE("values out of their limits or of another kind are refused") {
                                       "MulticastGroups=",
                                       "MulticastGroups=10.0.0.1",
                                       "MulticastGroups=224.0.0.1",
+                                      "MulticastGroups=255.255.255.255",
+                                      "MulticastGroups=239.1.2.3,broadcast",
                                       "MulticastGroups=239.1.2.4-239.1.2.3",
                                       "MulticastGroups=239.0.0.0-239.255.255.255",
                                       "DataPortRange=7000-6000",
@@ -222,6 +224,16 @@ TEST_CASE("each rail needs a port, and a neighbouring address of a range") {
                Catch::Contains("Interface=") && Catch::Contains("DataPortRange"));
     CHECK_THAT(refused("Interface=a+b\nMulticastGroups=239.1.1.1,239.1.1.3\n"),
                Catch::Contains("no range of 2 addresses"));
+}
+
+TEST_CASE("instead of groups the site may name all hosts of the LAN, for all rails alike") {
+    const Config config = good("Interface=a+b\nMulticastGroups= Broadcast\n");
+    CHECK(config.broadcasts());
+    CHECK_FALSE(default_config().broadcasts());
+    REQUIRE(config.group_count(2) == 1);
+    CHECK(config.group_at(0, 2) == kBroadcastGroup);
+    CHECK(good(print_config(config)) == config);
+    CHECK_THAT(print_config(config), Catch::Contains("\nMulticastGroups=broadcast\n"));
 }
 
 TEST_CASE("the printed file parses to the same configuration") {

@@ -70,6 +70,20 @@ const Case kCases[] = {
      true,
      "Transport=udp",
      "Transport=udp"},
+    {"auto, and two do not hear what is broadcast",
+     {.broadcasts = true, .unreached = kTwo},
+     Way::relay,
+     IfUnreached::fetch,
+     false,
+     "broadcast does not reach n3, n7",
+     "broadcast does not reach n3, n7"},
+    {"broadcast is forced",
+     {.configured = Transport::udp, .broadcasts = true},
+     Way::multicast,
+     IfUnreached::fail,
+     false,
+     "Transport=udp",
+     "allows broadcast only"},
     {"the relay is forced",
      {.configured = Transport::tcp},
      Way::relay,
@@ -107,6 +121,10 @@ TEST_CASE("forced multicast names the nodes that do not hear the group, at most 
     CHECK(failure->blame() == Blame::node);
     CHECK_THAT(failure->sentence(),
                Catch::Contains("does not reach n3, n7,") && Catch::Contains("Transport=auto"));
+    facts.broadcasts = true;
+    CHECK_THAT(choose_transport(facts).failure->sentence(),
+               Catch::StartsWith("broadcast does not reach n3, n7,") &&
+                   Catch::Contains("another LAN"));
     facts.unreached.assign(1000, "node-with-a-rather-long-name");
     CHECK_THAT(choose_transport(facts).failure->sentence(), Catch::Contains("and 968 more"));
 }

@@ -104,6 +104,9 @@ TEST_CASE("a flow is a port further, its rail an address further") {
     CHECK(flows.address(Flow{3}) == address("239.192.68.254", 6833));
     const GroupFlows one{.first = address("239.192.68.7", 6830), .flows = 2};
     CHECK(one.address(Flow{1}) == address("239.192.68.7", 6831));
+    // All hosts of the LAN have one address.
+    const GroupFlows all{.first = address("255.255.255.255", 6830), .flows = 2, .rails = 2};
+    CHECK(all.address(Flow{1}) == address("255.255.255.255", 6831));
     const GroupFlows six{.first = address("ff35::ff", 6830), .flows = 2, .rails = 2};
     CHECK(six.address(Flow{1}) == address("ff35::100", 6831));
 }

@@ -60,6 +60,7 @@ TEST_CASE("a full command line is parsed") {
                                                "--rate-remembered=1gbit",
                                                "--protection=auth",
                                                "--ttl=7",
+                                               "--broadcast=yes",
                                                "--dscp=0",
                                                "--timeout=1.5",
                                                "--transport=udp"},
@@ -78,6 +79,7 @@ TEST_CASE("a full command line is parsed") {
     CHECK(options->timeout == 1500ms);
     CHECK(options->port == 6830);
     CHECK(options->ttl == 7);
+    CHECK(options->broadcasts);
     CHECK(options->dscp == 0);
 }
 
@@ -131,7 +133,8 @@ TEST_CASE("an invalid command line is refused with the reason") {
     CHECK_THAT(complaint({"--source=x", "--timeout=0"}), Contains("--timeout=0"));
     CHECK_THAT(complaint({"--source=x", "--interface=a++b"}), Contains("--interface=a++b"));
     CHECK_THAT(complaint({"--source=x", "--transport=pigeon"}), Contains("--transport=pigeon"));
-    for (const char* wrong : {"--ttl=0", "--ttl=256", "--ttl=x", "--dscp=64", "--dscp=-1"}) {
+    for (const char* wrong :
+         {"--ttl=0", "--ttl=256", "--ttl=x", "--dscp=64", "--dscp=-1", "--broadcast=1"}) {
         CHECK_THAT(complaint({"--source=x", wrong}), Contains(wrong));
     }
     CHECK_THAT(complaint({"--sauce=x"}), Contains("sauce"));

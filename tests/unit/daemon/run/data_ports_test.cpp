@@ -42,7 +42,8 @@ int taken_by_user() {
             ::_exit(99);
         }
         for (unsigned port = kRange.first; port <= kRange.last; ++port) {
-            for (const char* address : {"0.0.0.0", "127.0.0.1", "239.77.0.3"}) {
+            for (const char* address :
+                 {"0.0.0.0", "127.0.0.1", "239.77.0.3", "255.255.255.255"}) {
                 for (const int option : {0, SO_REUSEADDR, SO_REUSEPORT}) {
                     const auto place =
                         Address::parse(address, static_cast<std::uint16_t>(port));
@@ -79,6 +80,10 @@ TEST_CASE("a user can take no port of the daemon's, and stages can use them all"
     auto one = udp::open_group_socket(group, options());
     auto other = udp::open_group_socket(group, options());
     CHECK((one && other));
+    const Address all = at("255.255.255.255", kRange.first);
+    auto broadcast = udp::open_group_socket(all, options());
+    auto another = udp::open_group_socket(all, options());
+    CHECK((broadcast && another));
     std::vector<UniqueFd> peers;
     std::set<std::uint16_t> used;
     for (unsigned port = kRange.first; port <= kRange.last; ++port) {

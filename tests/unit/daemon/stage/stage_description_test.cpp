@@ -133,6 +133,22 @@ TEST_CASE("an explanation names the nodes for which a staging went by TCP") {
     CHECK(why["transport_why_not"] == "udp multicast: multicast does not reach n1");
 }
 
+TEST_CASE("an explanation says that a staging was broadcast") {
+    World world;
+    world.plan.group_address = "255.255.255.255";
+    StageView view = world.view();
+    view.plan = &world.plan;
+    const json why = explanation_of(view);
+    CHECK(why["transport"] == "udp broadcast");
+    CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("255.255.255.255"));
+    world.report(Rank{0}, R"({"seconds":1.5,"group_relayed":true})");
+    world.report(Rank{1}, R"({"seconds":2.5,"group_relayed":true,"group_unheard":true})");
+    StageView after = world.view();
+    after.plan = &world.plan;
+    CHECK(explanation_of(after)["transport_why_not"] ==
+          "udp broadcast: broadcast does not reach n1");
+}
+
 TEST_CASE("an explanation does not say that all hear the group where one does not") {
     World world;
     world.report(Rank{0}, R"({"seconds":1.5})");
