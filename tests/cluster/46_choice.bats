@@ -170,3 +170,25 @@ empty_root() { [ -z "$(lab on "$1" find /var/spool/stagecast -mindepth 1 -name d
   run -64 lab on n0 /srv/stagecast/bin/stagecast doctor --multicast
   [[ $output == *'-w NODES'* ]]
 }
+
+# A stage that waits for the stopped daemon of n2, until it is interrupted.
+@test "doctor --multicast that is interrupted leaves no file and no process" {
+  local signal node
+  for signal in INT TERM; do
+    lab on n2 bash -c 'kill -STOP "$(cat /run/lab/stagecastd.pid)"'
+    lab on n0 bash -c '/srv/stagecast/bin/stagecast doctor --multicast -w "n[0-3]" < /dev/null > /run/lab/said 2>&1 &
+      echo $! > /run/lab/doctor.pid; wait $!; echo $? > /run/lab/doctor.rc' 3>&- &
+    wait_for 10 lab on n0 sh -c 'ls /run/stagecast/doctor.* > /dev/null 2>&1'
+    lab on n0 bash -c "kill -$signal \$(cat /run/lab/doctor.pid)"
+    wait_for 10 lab on n0 test -s /run/lab/doctor.rc
+    lab on n2 bash -c 'kill -CONT "$(cat /run/lab/stagecastd.pid)"'
+    [ "$(lab on n0 cat /run/lab/doctor.rc)" != 0 ] || { lab on n0 cat /run/lab/said; false; }
+    lab on n0 rm /run/lab/doctor.rc /run/lab/doctor.pid
+    run ! lab on n0 sh -c 'ls /run/stagecast/doctor.*'
+    for node in "${NODES[@]}"; do
+      wait_for 15 empty_root "$node"
+      wait_for 15 lab on "$node" sh -c '! pgrep -x stagecast-worke'
+    done
+  done
+  doctor 0 -w 'n[0-3]'
+}

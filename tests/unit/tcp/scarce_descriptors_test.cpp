@@ -1,0 +1,122 @@
+// Tests that a process without a free descriptor makes a connection later, and only that.
+#include "transport/tcp/tcp_dialler.h"
+#include "transport/tcp/tcp_driver.h"
+#include "transport/tcp/tcp_socket.h"
+#include "transport/udp/sockets.h"
+
+#include <catch2/catch.hpp>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace stage {
+namespace {
+
+constexpr Rank kPeer{1};
+constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{43'301, 43'400};
+constexpr int kWaitMs = 20'000;
+
+Address own() {
+    return *Address::parse("127.0.0.1", 0);
+}
+
+UniqueFd listening() {
+    auto listener = tcp::open_listener(own(), kPorts, {});
+    REQUIRE(listener);
+    return std::move(*listener);
+}
+
+/// While this exists the process has `free` descriptors left: 0 or 1.
+class Scarce {
+  public:
+    explicit Scarce(rlim_t free) {
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+        const int lowest = ::dup(0);
+        REQUIRE(lowest >= 0);
+        ::close(lowest);
+        const rlimit scarce{.rlim_cur = static_cast<rlim_t>(lowest) + free,
+                            .rlim_max = before_.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &scarce) == 0);
+    }
+    Scarce(const Scarce&) = delete;
+    Scarce& operator=(const Scarce&) = delete;
+    ~Scarce() { static_cast<void>(::setrlimit(RLIMIT_NOFILE, &before_)); }
+
+  private:
+    rlimit before_{};
+};
+
+/// Turns until the dial ends.
+tcp::Dialled ended(tcp::TcpDialler& dialler) {
+    std::vector<tcp::Dialled> all;
+    pollfd wait{.fd = dialler.descriptor(), .events = POLLIN, .revents = 0};
+    while (all.empty() && ::poll(&wait, 1, kWaitMs) == 1) {
+        dialler.poll(all);
+    }
+    REQUIRE(all.size() == 1);
+    return std::move(all.front());
+}
+
+TEST_CASE("without a descriptor no dial begins, and with one it does without a timer",
+          "[tcp]") {
+    const UniqueFd listener = listening();
+    const Address address = *udp::bound_address(listener.get());
+    tcp::TcpDialler dialler{own(), {}};
+    {
+        const Scarce none{0};
+        REQUIRE_FALSE(dialler.dial(kPeer, address));
+        REQUIRE_FALSE(dialler.dial(kPeer, address));
+    }
+    {
+        const Scarce one{1};
+        REQUIRE(dialler.dial(kPeer, address));
+        CHECK(ended(dialler).socket);
+    }
+    REQUIRE(dialler.dial(kPeer, address));
+    CHECK(ended(dialler).socket);
+}
+
+TEST_CASE("where further attempts find no descriptor the first one goes on", "[tcp]") {
+    const UniqueFd listener = listening();
+    REQUIRE(::listen(listener.get(), 0) == 0);  // One may wait; further SYNs are dropped.
+    const Address address = *udp::bound_address(listener.get());
+    const auto first = tcp::begin_connection(own(), address, {});
+    REQUIRE(first);
+    pollfd made{.fd = first->get(), .events = POLLOUT, .revents = 0};
+    REQUIRE(::poll(&made, 1, kWaitMs) == 1);
+    tcp::TcpDialler dialler{own(), {}};
+    REQUIRE(dialler.dial(kPeer, address));
+    const UniqueFd room =
+        tcp::accept_connection(listener.get(), {});  // After its SYN was lost.
+    REQUIRE(room);
+    const Scarce none{0};
+    CHECK(ended(dialler).socket);  // By TCP's own second SYN.
+}
+
+TEST_CASE("a driver without a descriptor reports that the connection ended, and makes it later",
+          "[tcp]") {
+    UniqueFd listener = listening();
+    const Address address = *udp::bound_address(listener.get());
+    tcp::TcpEndpoints endpoints;
+    endpoints.listener = listening();
+    endpoints.packet_bytes_max = 100;
+    endpoints.members = {*udp::bound_address(endpoints.listener.get()), address};
+    tcp::TcpDriver driver{std::move(endpoints)};
+    std::vector<LinkEvent> events;
+    for (int i = 0; i < 3; ++i) {
+        const Scarce none{0};
+        driver.connect(kPeer);
+        driver.take_links(events);
+    }
+    REQUIRE(events.size() == 3);
+    CHECK(events.back().kind == LinkEvent::Kind::closed);
+    CHECK(events.back().peer == kPeer);
+    driver.connect(kPeer);
+    pollfd dialled{.fd = listener.get(), .events = POLLIN, .revents = 0};
+    CHECK(::poll(&dialled, 1, kWaitMs) == 1);
+}
+
+}  // namespace
+}  // namespace stage
