@@ -389,4 +389,36 @@ TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
     }
 }
 
+/// In wire times, from the first chunk: how long until all hold it where switches forget
+/// listeners when so much has passed. MiB=, MEMBERS=, MBITS=, SEARCHED=1, STALL= (ms).
+TEST_CASE("multicast ceases in mid-transfer", "[.cease_table]") {
+    const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 8));
+    for (const std::uint64_t percent : {0U, 10U, 50U, 90U}) {
+        for (const int many : {1, members / 2, members - 1}) {
+            Plan plan =
+                plan_of(members, number_of("MiB", 64) << 20U, variable("SEARCHED") == nullptr);
+            plan.link_bytes_per_s = number_of("MBITS", 1000) * 125'000;
+            plan.configured_bytes_per_s =
+                plan.configured_bytes_per_s > 0 ? plan.link_bytes_per_s : 0;
+            plan.stall_timeout = milliseconds{number_of("STALL", 30'000)};
+            const Duration cut = plan.wire_time() * percent / 100 + milliseconds{5};
+            for (int rank = members - many; rank < members && percent > 0; ++rank) {
+                plan.member[static_cast<std::size_t>(rank)].hears_group_until = cut;
+            }
+            const Ran ran{plan};
+            ran.all_released();
+            std::printf(
+                "after %2u %%: %2d of %u: all %6.2f, reached %6.2f, source sent %5.2f\n",
+                unsigned(percent),
+                many,
+                members - 1U,
+                ran.world.times_wire(),
+                ran.world.times_wire(1),
+                static_cast<double>(ran.world.host(0).data_sent()) /
+                    static_cast<double>(plan.chunks()));
+            std::fflush(stdout);
+        }
+    }
+}
+
 }  // namespace stage::sim

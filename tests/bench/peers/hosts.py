@@ -95,6 +95,7 @@ class Group:
         for name in os.listdir(programs) if os.path.isdir(programs) else []:
             shutil.copy(os.path.join(programs, name), place)
         self.hosts = [Host(self.lab, rank) for rank in range(self.cell.receivers + 1)]
+        self.route(int(os.environ.get("ROUTED", "0")))
         with open(os.path.join(place, "hosts"), "w") as file:
             file.writelines(f"{host.address}\n" for host in self.hosts)
         key = os.open(os.path.join(place, "key"), os.O_CREAT | os.O_WRONLY, 0o600)
@@ -106,6 +107,24 @@ class Group:
         self.block_multicast(int(os.environ.get("BLOCKED", "0")))
         everywhere([self.hosts[0].ask("copy", path=f"{SHARED}/source", to="/tmp/source")], 60)
         os.remove(os.path.join(place, "source"))
+
+    def route(self, count):
+        """The last `count` receivers are in a subnet of their own, behind a router that routes no multicast."""
+        if not count:
+            return
+        for line in ("ip link add br-far type bridge mcast_snooping 0", "ip link set br-far up",
+                     "ip addr add 10.77.255.254/16 dev br0", "ip addr add 10.78.255.254/16 dev br-far",
+                     "sysctl -qw net.ipv4.ip_forward=1"):
+            self.in_switch(line.split())
+        for host in self.hosts:
+            lines = "route add 10.78.0.0/16 via 10.77.255.254\n"
+            if host in self.hosts[len(self.hosts) - count:]:
+                self.in_switch(["ip", "link", "set", f"p0-{host.name}", "master", "br-far"])
+                near, host.address = host.address, host.address.replace("10.77.", "10.78.")
+                lines = (f"addr del {near}/16 dev eth0\naddr add {host.address}/16 brd + dev eth0\n"
+                         "route add 224.0.0.0/4 dev eth0\nroute add 10.77.0.0/16 via 10.78.255.254\n")
+            everywhere([host.ask("write", path="/tmp/route", text=lines)], 60)
+            everywhere([host.start(["ip", "-force", "-batch", "/tmp/route"], "/tmp/log")], 60)
 
     def block_multicast(self, count):
         """The last `count` receivers get no multicast packet, as behind a switch that does not forward the group."""
@@ -121,7 +140,8 @@ class Group:
         links = [result["text"].strip() for result in everywhere(tasks, 60)]
         for host in self.hosts:
             lines = [f"neigh replace {other.address} lladdr {link} dev eth0 nud permanent\n"
-                     for other, link in zip(self.hosts, links) if other is not host]
+                     for other, link in zip(self.hosts, links)
+                     if other is not host and other.address[:6] == host.address[:6]]
             everywhere([host.ask("write", path="/tmp/neighbours", text="".join(lines))], 60)
         for result in everywhere([host.start(["ip", "-batch", "/tmp/neighbours"], "/tmp/log") for host in self.hosts], 60):
             if result["rc"] != 0:
