@@ -146,6 +146,17 @@ def own_header_later(tree):
                 yield f"{path}:1: include {own} before anything else"
 
 
+def untagged_root(tree):
+    """A test that needs root asks is_root(), which reports that it is skipped, and has the tag [root]."""
+    for path, text in tree.cpp("tests/unit"):
+        for case in re.finditer(r"^TEST_CASE\((.*?)\) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+            line = text.count("\n", 0, case.start()) + 1
+            if "if (!is_root()" in case.group(2) and "[root]" not in case.group(1):
+                yield f"{path}:{line}: it needs root; give it the tag [root]"
+            if "geteuid() != 0" in case.group(2):
+                yield f"{path}:{line}: is_root() of tests/unit/root.h reports that the test is skipped"
+
+
 def rules():
     """(title, finder, trees in which it must find something, trees in which it must not)."""
     unit, core, doc = "tests/unit/a_test.cpp", "transport/core/a.cpp", "docs/A.md"
@@ -188,4 +199,9 @@ def rules():
           {"pmix/a.h": "", "pmix/a.cpp": ""}],
          [{"pmix/a.h": "", "pmix/a.cpp": '// Does a.\n#include "pmix/a.h"\n#include <map>\n'},
           {"pmix/a.cpp": "#include <map>\n"}]),
+        ("unit tests that need root say so", untagged_root,
+         [{unit: 'TEST_CASE("a") {\n    if (!is_root()) {\n        return;\n    }\n}\n'},
+          {unit: 'TEST_CASE("a", "[root]") {\n    if (::geteuid() != 0) {\n    }\n}\n'}],
+         [{unit: 'TEST_CASE("a", "[root]") {\n    if (!is_root()) {\n        return;\n    }\n}\n'
+                 'TEST_CASE("b") {\n}\n'}]),
     ]

@@ -1,5 +1,6 @@
 #include "transport/os/root_directory.h"
 
+#include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -22,8 +23,8 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a directory that only root can have placed is opened, no other one") {
-    if (::geteuid() != 0) {
+TEST_CASE("a directory that only root can have placed is opened, no other one", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch place;
@@ -51,8 +52,9 @@ TEST_CASE("a directory that only root can have placed is opened, no other one") 
     }
 }
 
-TEST_CASE("the last component of a directory of root's can be made, nothing above it") {
-    if (::geteuid() != 0) {
+TEST_CASE("the last component of a directory of root's can be made, nothing above it",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch place;

@@ -2,6 +2,7 @@
 #include "stager/content/source_stamp.h"
 
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 #include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
@@ -82,9 +83,8 @@ TEST_CASE("an image, and a user's own file system, do not record changes reliabl
     CHECK_FALSE(stamp_ground(-1));
 }
 
-TEST_CASE("an overlay may show an image, which may be another one after a reboot") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("an overlay may show an image, which may be another one after a reboot", "[root]") {
+    if (!is_root()) {
         return;
     }
     const test::Scratch scratch;

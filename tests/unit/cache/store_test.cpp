@@ -2,6 +2,7 @@
 
 #include "stager/cache/copier.h"
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 #include "transport/os/descriptors.h"
 
 #include <catch2/catch.hpp>
@@ -134,9 +135,8 @@ TEST_CASE("a foreign name is found") {
     CHECK((*found == other || *found == "007"));
 }
 
-TEST_CASE("a job's directory is not mistaken for a user's directory of the cache") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a job's directory is not mistaken for a user's directory of the cache", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch scratch;
@@ -248,9 +248,9 @@ TEST_CASE("a copy leaves no pages of its own in memory") {
     CHECK(test::resident(to.get(), 0, kSize) == 0);
 }
 
-TEST_CASE("the copier becomes a user without rights, copies, and reports the content") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("the copier becomes a user without rights, copies, and reports the content",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch scratch;

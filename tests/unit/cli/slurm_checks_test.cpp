@@ -5,6 +5,7 @@
 #include "stager/cli/doctor/host_checks.h"
 #include "stager/cli/doctor/path_checks.h"
 #include "stager/cli/doctor/plugstack.h"
+#include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -153,8 +154,8 @@ TEST_CASE("places that are not there are named") {
     CHECK(check_metrics_file(config)->health == Health::wrong);
 }
 
-TEST_CASE("a directory of PushRoots that is not there, or another's, is named") {
-    if (::geteuid() != 0) {
+TEST_CASE("a directory of PushRoots that is not there, or another's, is named", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch place;

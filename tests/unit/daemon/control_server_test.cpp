@@ -2,6 +2,7 @@
 
 #include "stager/daemon/base/loop.h"
 #include "tests/unit/daemon/run_until.h"
+#include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 #include "transport/os/descriptors.h"
 
@@ -143,8 +144,8 @@ std::vector<std::byte> said(const Request& request) {
 
 }  // namespace
 
-TEST_CASE("root is answered") {
-    if (::geteuid() != 0) {
+TEST_CASE("root is answered", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -153,8 +154,8 @@ TEST_CASE("root is answered") {
     CHECK(world.counters_.control_refused == 0);
 }
 
-TEST_CASE("a socket that is removed is made again, a closed door's is not") {
-    if (::geteuid() != 0) {
+TEST_CASE("a socket that is removed is made again, a closed door's is not", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -169,8 +170,8 @@ TEST_CASE("a socket that is removed is made again, a closed door's is not") {
     CHECK_FALSE(world.has_socket());
 }
 
-TEST_CASE("an untrusted local user may PING, and nothing else") {
-    if (::geteuid() != 0) {
+TEST_CASE("an untrusted local user may PING, and nothing else", "[root]") {
+    if (!is_root()) {
         return;
     }
     {
@@ -186,8 +187,9 @@ TEST_CASE("an untrusted local user may PING, and nothing else") {
     CHECK(world.counters_.control_refused == 1);
 }
 
-TEST_CASE("a user's descriptors are never received, and their socket is closed elsewhere") {
-    if (::geteuid() != 0) {
+TEST_CASE("a user's descriptors are never received, and their socket is closed elsewhere",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const auto [before, flags] = GENERATE(
@@ -206,8 +208,9 @@ TEST_CASE("a user's descriptors are never received, and their socket is closed e
     CHECK(world.counters_.control_refused == 1);
 }
 
-TEST_CASE("users' connections that get no place, and the backlog, are closed elsewhere") {
-    if (::geteuid() != 0) {
+TEST_CASE("users' connections that get no place, and the backlog, are closed elsewhere",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -225,8 +228,8 @@ TEST_CASE("users' connections that get no place, and the backlog, are closed els
     CHECK(world.closed.size() == 1 + 1 + held.size());
 }
 
-TEST_CASE("nonsense is refused and counted, a length beyond all measure too") {
-    if (::geteuid() != 0) {
+TEST_CASE("nonsense is refused and counted, a length beyond all measure too", "[root]") {
+    if (!is_root()) {
         return;
     }
     {
@@ -243,8 +246,8 @@ TEST_CASE("nonsense is refused and counted, a length beyond all measure too") {
     CHECK(world.requests == 0);
 }
 
-TEST_CASE("a client that has closed its half receives a long answer whole") {
-    if (::geteuid() != 0) {
+TEST_CASE("a client that has closed its half receives a long answer whole", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -255,8 +258,8 @@ TEST_CASE("a client that has closed its half receives a long answer whole") {
     CHECK(*answer == world.reply);
 }
 
-TEST_CASE("a client whose request is unread when the daemon ends is disconnected") {
-    if (::geteuid() != 0) {
+TEST_CASE("a client whose request is unread when the daemon ends is disconnected", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -280,8 +283,8 @@ TEST_CASE("a client whose request is unread when the daemon ends is disconnected
     CHECK(world.requests == 1);
 }
 
-TEST_CASE("silent connections of one user take no other user's place") {
-    if (::geteuid() != 0) {
+TEST_CASE("silent connections of one user take no other user's place", "[root]") {
+    if (!is_root()) {
         return;
     }
     const uid_t user = GENERATE(kUntrusted - 1, 0);
@@ -294,8 +297,8 @@ TEST_CASE("silent connections of one user take no other user's place") {
     CHECK(world.counters_.control_refused == 200 - 16);
 }
 
-TEST_CASE("silent connections of many uids do not keep another one out") {
-    if (::geteuid() != 0) {
+TEST_CASE("silent connections of many uids do not keep another one out", "[root]") {
+    if (!is_root()) {
         return;
     }
     const uid_t user = GENERATE(kUntrusted, 0);
@@ -308,8 +311,8 @@ TEST_CASE("silent connections of many uids do not keep another one out") {
     CHECK(world.counters_.control_refused == (user == 0 ? 300 - 256 : 301 - 256));
 }
 
-TEST_CASE("refusals are counted each, and logged now and then") {
-    if (::geteuid() != 0) {
+TEST_CASE("refusals are counted each, and logged now and then", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;

@@ -2,6 +2,7 @@
 #include "stager/disk/foreign_entry.h"
 
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -88,8 +89,8 @@ TEST_CASE("a file with a second name may have been linked by another") {
     CHECK(judged(01777, status_with(S_IFDIR | 0755, kOwn, 5)) == ForeignEntry::no);
 }
 
-TEST_CASE("another user's file is refused in a world-writable directory, else used") {
-    if (!test::is_root()) {
+TEST_CASE("another user's file is refused in a world-writable directory, else used", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch to;
@@ -121,8 +122,9 @@ TEST_CASE("another user's file is refused in a world-writable directory, else us
 }
 
 TEST_CASE(
-    "an own file that others could write, or have linked, is refused in an open directory") {
-    if (!test::is_root()) {
+    "an own file that others could write, or have linked, is refused in an open directory",
+    "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch to;
@@ -140,8 +142,8 @@ TEST_CASE(
     CHECK(as_nobody(to, "x", Existing::overwrite) == "ok");
 }
 
-TEST_CASE("a staged copy of a world-writable source is found again") {
-    if (!test::is_root()) {
+TEST_CASE("a staged copy of a world-writable source is found again", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -159,8 +161,9 @@ TEST_CASE("a staged copy of a world-writable source is found again") {
     CHECK_THAT(staging(Existing::keep), Contains("is world-writable"));
 }
 
-TEST_CASE("another user's directory on the path is refused in a world-writable directory") {
-    if (!test::is_root()) {
+TEST_CASE("another user's directory on the path is refused in a world-writable directory",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch to;
@@ -181,8 +184,8 @@ TEST_CASE("another user's directory on the path is refused in a world-writable d
     CHECK(with_owner(65534) == "ok");
 }
 
-TEST_CASE("a temporary name that another user has taken is avoided") {
-    if (!test::is_root()) {
+TEST_CASE("a temporary name that another user has taken is avoided", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch to;
@@ -197,8 +200,8 @@ TEST_CASE("a temporary name that another user has taken is avoided") {
           std::vector<std::string>{".x.stagecast.42.0", ".x.stagecast.42.1", "x"});
 }
 
-TEST_CASE("a directory of libraries is the user's alone") {
-    if (!test::is_root()) {
+TEST_CASE("a directory of libraries is the user's alone", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch to;

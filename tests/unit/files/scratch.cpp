@@ -191,10 +191,6 @@ bool become_nobody() {
     return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
 }
 
-bool is_root() {
-    return ::geteuid() == 0;
-}
-
 std::vector<SourceOrder> source_orders(const std::vector<Spec>& specs) {
     std::vector<SourceOrder> orders;
     for (const Spec& spec : specs) {

@@ -63,7 +63,6 @@ std::size_t follow_list(const std::vector<std::string>& own,
 [[nodiscard]] bool remount_read_only(const std::string& path);
 /// Within a child: becomes a user without rights, uid and gid 65534.
 [[nodiscard]] bool become_nobody();
-[[nodiscard]] bool is_root();
 
 /// One file to be staged as `below` in `root`.
 struct Spec {

@@ -2,6 +2,7 @@
 #include "stager/link/listener.h"
 
 #include "tests/unit/link/link_world.h"
+#include "tests/unit/root.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -70,8 +71,8 @@ bool is_here(const Link& link) {
 
 }  // namespace
 
-TEST_CASE("a connection from a privileged port outlasts a crowd of any user's") {
-    if (::geteuid() != 0) {
+TEST_CASE("a connection from a privileged port outlasts a crowd of any user's", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -82,8 +83,9 @@ TEST_CASE("a connection from a privileged port outlasts a crowd of any user's") 
     CHECK(world.listener->half_open() == kHalfOpenMax);
 }
 
-TEST_CASE("where all are from privileged ports, one of any user's is closed instead") {
-    if (::geteuid() != 0) {
+TEST_CASE("where all are from privileged ports, one of any user's is closed instead",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;
@@ -122,8 +124,8 @@ TEST_CASE("an address that has its share of the places evicts only its own") {
                       [](const auto& link) { return is_here(*link); }));
 }
 
-TEST_CASE("daemons connect from privileged ports, or from any where they may not") {
-    if (::geteuid() != 0) {
+TEST_CASE("daemons connect from privileged ports, or from any where they may not", "[root]") {
+    if (!is_root()) {
         return;
     }
     World world;

@@ -4,6 +4,7 @@
 // a real spawner. Needs root and munged; the clocks' test needs libfaketime as well.
 #include "stager/link/munge_client.h"
 #include "tests/unit/link/link_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>

@@ -3,6 +3,7 @@
 
 #include "stager/removal/empty_directory.h"
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -61,8 +62,9 @@ TEST_CASE("a range has its first uid and no uid beyond its last") {
     }
 }
 
-TEST_CASE("directories of subordinate uids are emptied with the user's, others are not") {
-    if (::geteuid() != 0) {
+TEST_CASE("directories of subordinate uids are emptied with the user's, others are not",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const test::Scratch scratch;

@@ -3,6 +3,7 @@
 
 #include "stager/removal/cleanup_entry.h"
 #include "stager/spawn/cleanup_lists.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/stage_root.h"
 
 #include <catch2/catch.hpp>
@@ -80,7 +81,8 @@ TEST_CASE("links lead nowhere") {
     CHECK(exists(stage.outside() + "/precious"));
 }
 
-TEST_CASE("root removes what lies in the user's own directories, whatever user made it") {
+TEST_CASE("root removes what lies in the user's own directories, whatever user made it",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -92,7 +94,8 @@ TEST_CASE("root removes what lies in the user's own directories, whatever user m
     CHECK_FALSE(exists(stage.job()));
 }
 
-TEST_CASE("another user's directory that was moved into the job's is set aside, not emptied") {
+TEST_CASE("another user's directory that was moved into the job's is set aside, not emptied",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -149,7 +152,7 @@ TEST_CASE("a tree deeper than descriptors or paths reach is removed") {
     CHECK_FALSE(exists(stage.job()));
 }
 
-TEST_CASE("a directory with more subdirectories than are remembered is removed") {
+TEST_CASE("a directory with more subdirectories than are remembered is removed", "[root]") {
     const StageRoot stage;
     stage.as_user("mkdir $(seq 5000) && for i in $(seq 5000); do : > $i/x; done");
     SECTION("of the user") {
@@ -167,7 +170,7 @@ TEST_CASE("a directory with more subdirectories than are remembered is removed")
     CHECK_FALSE(exists(stage.job()));
 }
 
-TEST_CASE("a mount in it is not entered, and named") {
+TEST_CASE("a mount in it is not entered, and named", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -229,8 +232,8 @@ void add_list(const StageRoot& world,
 
 }  // namespace
 
-TEST_CASE(
-    "files staged elsewhere for the job are removed though the job emptied its directory") {
+TEST_CASE("files staged elsewhere for the job are removed though the job emptied its directory",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -255,8 +258,8 @@ TEST_CASE(
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE(
-    "files elsewhere that can't be removed are reported, and retried where that may help") {
+TEST_CASE("files elsewhere that can't be removed are reported, and retried where that may help",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -291,7 +294,7 @@ TEST_CASE(
     CHECK(cleanup_lists(world.fd()).empty());
 }
 
-TEST_CASE("a file that another stage of the user uses stays until that one ends") {
+TEST_CASE("a file that another stage of the user uses stays until that one ends", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -312,7 +315,7 @@ TEST_CASE("a file that another stage of the user uses stays until that one ends"
 }
 
 // Through a second server, which waits for the first, no signal ends a call: it has been read.
-TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
+TEST_CASE("a file system that hangs keeps what lies there, and nothing else", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -353,7 +356,8 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("a list is followed with the rights of the user in its name, and no others") {
+TEST_CASE("a list is followed with the rights of the user in its name, and no others",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -377,7 +381,7 @@ TEST_CASE("a list is followed with the rights of the user in its name, and no ot
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("a file that the user makes in the job's directory is no list") {
+TEST_CASE("a file that the user makes in the job's directory is no list", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -389,7 +393,7 @@ TEST_CASE("a file that the user makes in the job's directory is no list") {
     CHECK(exists(world.outside() + "/stays"));
 }
 
-TEST_CASE("only lists, no directory: the directory is another user's") {
+TEST_CASE("only lists, no directory: the directory is another user's", "[root]") {
     if (!is_root()) {
         return;
     }

@@ -4,6 +4,7 @@
 // spawner's tests because a query is a role of it.
 #include "stager/slurm/slurm_query.h"
 
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>

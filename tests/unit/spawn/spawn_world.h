@@ -20,15 +20,6 @@ namespace stage {
 inline constexpr int kTimeoutMs = 20'000;     ///< For things that take milliseconds.
 inline constexpr uid_t kUnknownUid = 61'234;  ///< No user in passwd has this uid.
 
-/// False (and a line in the output) where the test can't be made.
-inline bool is_root() {
-    if (::geteuid() != 0) {
-        WARN("skipped: needs root");
-        return false;
-    }
-    return true;
-}
-
 inline bool wait_readable(int fd) {
     pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
     return ::poll(&polled, 1, kTimeoutMs) == 1;

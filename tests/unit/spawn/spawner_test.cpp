@@ -2,6 +2,7 @@
 // are reported.
 #include "stager/spawn/spawner.h"
 
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -31,7 +32,7 @@ std::string output_of(SpawnWorld& world, const ProgramRequest& program) {
 
 }  // namespace
 
-TEST_CASE("a worker is its user, with all groups and no way back") {
+TEST_CASE("a worker is its user, with all groups and no way back", "[root]") {
     if (!is_root()) {
         return;
     }

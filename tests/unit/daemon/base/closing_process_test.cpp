@@ -2,6 +2,7 @@
 #include "stager/daemon/base/closing_process.h"
 
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "tests/unit/worker/lingering_stream.h"
 #include "transport/os/descriptors.h"
@@ -37,7 +38,7 @@ bool has_hung_up(int fd) {
 
 }  // namespace
 
-TEST_CASE("connections with descriptors that linger are closed without waiting") {
+TEST_CASE("connections with descriptors that linger are closed without waiting", "[root]") {
     if (!is_root()) {
         return;
     }

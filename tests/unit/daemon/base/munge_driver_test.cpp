@@ -3,6 +3,7 @@
 
 #include "stager/daemon/base/children.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -21,7 +22,8 @@ int die_of_a_question(int fd) {
 }  // namespace
 
 TEST_CASE(
-    "a descriptor opened when munge's helper dies is watched as its own, not as the helper's") {
+    "a descriptor opened when munge's helper dies is watched as its own, not as the helper's",
+    "[root]") {
     if (!is_root()) {
         return;
     }

@@ -1,6 +1,7 @@
 // Tests that the node cache refuses directories that contain other files.
 #include "stager/daemon/cache/cache_directory.h"
 
+#include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -11,10 +12,6 @@
 
 namespace stage {
 namespace {
-
-bool is_root() {
-    return ::geteuid() == 0;
-}
 
 Config config_of(const std::string& cache, const std::string& root) {
     Config config;
@@ -37,7 +34,7 @@ unsigned mode_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a CacheDir of its own is taken, and is root's alone then") {
+TEST_CASE("a CacheDir of its own is taken, and is root's alone then", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -51,7 +48,7 @@ TEST_CASE("a CacheDir of its own is taken, and is root's alone then") {
     CHECK(refusal(scratch.path() + "/stage-cache", root) == "taken");
 }
 
-TEST_CASE("a CacheDir that is StageRoot, holds it or lies in it is refused") {
+TEST_CASE("a CacheDir that is StageRoot, holds it or lies in it is refused", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -75,7 +72,7 @@ TEST_CASE("a CacheDir that is StageRoot, holds it or lies in it is refused") {
     CHECK(mode_of(below) == 0755);
 }
 
-TEST_CASE("a CacheDir that holds something else is refused, and left as it was") {
+TEST_CASE("a CacheDir that holds something else is refused, and left as it was", "[root]") {
     if (!is_root()) {
         return;
     }

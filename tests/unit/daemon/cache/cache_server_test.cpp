@@ -4,6 +4,7 @@
 #include "stager/cache/store.h"
 #include "stager/daemon/cache/node_cache.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -98,9 +99,9 @@ class ServerWorld {
 }  // namespace
 
 TEST_CASE(
-    "a node that gets no file takes no transfer's place, but only a limited number may stay") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+    "a node that gets no file takes no transfer's place, but only a limited number may stay",
+    "[root]") {
+    if (!is_root()) {
         return;
     }
     ServerWorld serving;
@@ -118,9 +119,9 @@ TEST_CASE(
     CHECK_FALSE(full.was_served());
 }
 
-TEST_CASE("a node that asks while too many transfers run is informed that the file is here") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a node that asks while too many transfers run is informed that the file is here",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     ServerWorld serving;

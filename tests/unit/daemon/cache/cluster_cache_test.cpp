@@ -3,6 +3,7 @@
 
 #include "stager/cache/lease_server_choice.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -81,9 +82,9 @@ class Holder {
 
 }  // namespace
 
-TEST_CASE("a holder that is busy is asked again, and not called one that has nothing") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a holder that is busy is asked again, and not called one that has nothing",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;

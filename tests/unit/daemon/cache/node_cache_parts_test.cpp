@@ -3,6 +3,7 @@
 #include "stager/daemon/run/cache_link.h"
 #include "stager/messages/untrusted_fd.h"
 #include "tests/unit/daemon/cache_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -81,9 +82,9 @@ struct Parts : CacheWorld {
 
 }  // namespace
 
-TEST_CASE("a received part is there for the same user's next stage, even after a restart") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a received part is there for the same user's next stage, even after a restart",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -103,9 +104,8 @@ TEST_CASE("a received part is there for the same user's next stage, even after a
     CHECK_FALSE(world.sought(kBob, 1));
 }
 
-TEST_CASE("a worker that leaves, or is followed by another, has broken off, too") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker that leaves, or is followed by another, has broken off, too", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -119,9 +119,8 @@ TEST_CASE("a worker that leaves, or is followed by another, has broken off, too"
     CHECK(world.sought(kAlice, 1) == 2);
 }
 
-TEST_CASE("a worker's messages about files concern the stage's user only") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker's messages about files concern the stage's user only", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -150,9 +149,8 @@ TEST_CASE("a worker's messages about files concern the stage's user only") {
     CHECK_FALSE(world.sought(kBob, 1));
 }
 
-TEST_CASE("a file that becomes whole leaves no part, new or old") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a file that becomes whole leaves no part, new or old", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -172,9 +170,8 @@ TEST_CASE("a file that becomes whole leaves no part, new or old") {
     CHECK(world.cached_text(world.cache().enter(), kBob, stamp(1)) == "whole");
 }
 
-TEST_CASE("a worker that seeks a file that is here whole gets all of it") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker that seeks a file that is here whole gets all of it", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -190,9 +187,8 @@ TEST_CASE("a worker that seeks a file that is here whole gets all of it") {
     CHECK(answers == 1);
 }
 
-TEST_CASE("a later part takes an earlier one's place if it is not less") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a later part takes an earlier one's place if it is not less", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -208,9 +204,8 @@ TEST_CASE("a later part takes an earlier one's place if it is not less") {
     CHECK(world.cache().index().taken() == taken);
 }
 
-TEST_CASE("parts are within the quota, and what is used less goes for them") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("parts are within the quota, and what is used less goes for them", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world{8U << 20U};
@@ -231,9 +226,8 @@ TEST_CASE("parts are within the quota, and what is used less goes for them") {
     CHECK(small.cached_text(small.cache().enter(), kAlice, stamp(9)) == "kept");
 }
 
-TEST_CASE("a part that a worker makes up is not kept") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a part that a worker makes up is not kept", "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;
@@ -252,9 +246,9 @@ TEST_CASE("a part that a worker makes up is not kept") {
     }
 }
 
-TEST_CASE("a stage that begins many files, and a user that has many, leave places to others") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a stage that begins many files, and a user that has many, leave places to others",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     Parts world;

@@ -1,6 +1,7 @@
 // Tests how a node's cache uses the caches of other nodes.
 #include "stager/cache/sealed_copy.h"
 #include "tests/unit/daemon/cache_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -81,9 +82,8 @@ struct AskingNode {
 
 }  // namespace
 
-TEST_CASE("one stage of a node asks the other nodes, and all stages get the answer") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("one stage of a node asks the other nodes, and all stages get the answer", "[root]") {
+    if (!is_root()) {
         return;
     }
     AskingNode node;
@@ -108,9 +108,8 @@ TEST_CASE("one stage of a node asks the other nodes, and all stages get the answ
     CHECK(peers.take().empty());
 }
 
-TEST_CASE("nodes that send slowly hold up nothing but their own files, and are few") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("nodes that send slowly hold up nothing but their own files, and are few", "[root]") {
+    if (!is_root()) {
         return;
     }
     AskingNode node;
@@ -140,9 +139,9 @@ TEST_CASE("nodes that send slowly hold up nothing but their own files, and are f
     CHECK(peers.take().empty());  // None of them has given up by then.
 }
 
-TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is kept") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is kept",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     AskingNode node;
@@ -176,9 +175,9 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
 }
 
 TEST_CASE(
-    "what its reader kept before the other nodes answered, and in vain, is read by the next") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+    "what its reader kept before the other nodes answered, and in vain, is read by the next",
+    "[root]") {
+    if (!is_root()) {
         return;
     }
     AskingNode node;

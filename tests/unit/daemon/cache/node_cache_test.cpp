@@ -2,6 +2,7 @@
 #include "stager/daemon/cache/node_cache.h"
 
 #include "tests/unit/daemon/cache_world.h"
+#include "tests/unit/root.h"
 #include "transport/base/codec.h"
 
 #include <catch2/catch.hpp>
@@ -14,9 +15,8 @@
 
 using namespace stage;
 
-TEST_CASE("a user's staged files are known to that user, even after a restart") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a user's staged files are known to that user, even after a restart", "[root]") {
+    if (!is_root()) {
         return;
     }
     CacheWorld world{1'000'000};
@@ -33,9 +33,8 @@ TEST_CASE("a user's staged files are known to that user, even after a restart") 
     CHECK(world.cached_text(world.cache().enter(), kAlice, stamp(1)) == "alice's");
 }
 
-TEST_CASE("a worker that lies only fools its own user, if anyone") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker that lies only fools its own user, if anyone", "[root]") {
+    if (!is_root()) {
         return;
     }
     CacheWorld world{1'000'000};
@@ -66,9 +65,9 @@ TEST_CASE("a worker that lies only fools its own user, if anyone") {
     CHECK(world.counters.cache_kept == 2);
 }
 
-TEST_CASE("a stage that asks while a file is read waits, and gets it from the cache") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a stage that asks while a file is read waits, and gets it from the cache",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     CacheWorld world{1'000'000};
@@ -90,9 +89,9 @@ TEST_CASE("a stage that asks while a file is read waits, and gets it from the ca
     CHECK(world.counters.cache_kept == 1);
 }
 
-TEST_CASE("a stage that asks on before its answer gets no answer about the wrong file") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a stage that asks on before its answer gets no answer about the wrong file",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     CacheWorld world{1'000'000};
@@ -125,9 +124,8 @@ TEST_CASE("a stage that asks on before its answer gets no answer about the wrong
     CHECK(answers[stamp(2)].size() == 1);
 }
 
-TEST_CASE("a stage that asks without end gets no answer, and others do") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a stage that asks without end gets no answer, and others do", "[root]") {
+    if (!is_root()) {
         return;
     }
     CacheWorld world{1'000'000};
@@ -143,9 +141,8 @@ TEST_CASE("a stage that asks without end gets no answer, and others do") {
     CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "text");
 }
 
-TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("the cache keeps to its size, and nothing that is in use goes", "[root]") {
+    if (!is_root()) {
         return;
     }
     const std::uint64_t each = least_taken(1) + kNameTakes;
@@ -170,9 +167,8 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     CHECK(world.cached_text(second, kAlice, stamp(1)).empty());
 }
 
-TEST_CASE("a worker's claimed size evicts nothing: only written bytes do") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker's claimed size evicts nothing: only written bytes do", "[root]") {
+    if (!is_root()) {
         return;
     }
     constexpr std::uint64_t kSize = 64 * kBlockBytes;
@@ -208,9 +204,8 @@ TEST_CASE("a worker's claimed size evicts nothing: only written bytes do") {
     CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "alice's");
 }
 
-TEST_CASE("a copy has room while it is written, and gives it back") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a copy has room while it is written, and gives it back", "[root]") {
+    if (!is_root()) {
         return;
     }
     const std::string half(5 * kBlockBytes, 'x');
@@ -236,9 +231,8 @@ TEST_CASE("a copy has room while it is written, and gives it back") {
     CHECK(cache.index().room_for(10 * kBlockBytes));
 }
 
-TEST_CASE("a copier that is killed gives its room back") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a copier that is killed gives its room back", "[root]") {
+    if (!is_root()) {
         return;
     }
     constexpr std::uint64_t kSize = 64 * kBlockBytes;
@@ -271,9 +265,8 @@ TEST_CASE("a copier that is killed gives its room back") {
     }
 }
 
-TEST_CASE("a user's many files don't keep another's waiting") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a user's many files don't keep another's waiting", "[root]") {
+    if (!is_root()) {
         return;
     }
     constexpr unsigned kMany = 200;

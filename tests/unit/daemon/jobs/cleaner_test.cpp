@@ -5,6 +5,7 @@
 #include "stager/daemon/jobs/job_roots.h"
 #include "stager/spawn/cleanup_lists.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -83,7 +84,7 @@ struct CleanerWorld {
 
 }  // namespace
 
-TEST_CASE("a file with temp does not wait for another job's directory") {
+TEST_CASE("a file with temp does not wait for another job's directory", "[root]") {
     if (!is_root()) {
         return;
     }

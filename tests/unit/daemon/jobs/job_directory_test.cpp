@@ -1,6 +1,7 @@
 #include "stager/daemon/jobs/job_directory.h"
 
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -13,10 +14,6 @@ namespace {
 
 constexpr Owner kUser{.uid = 2001, .gid = 2001};
 constexpr bool kAllowRam = true;
-
-bool is_root() {
-    return ::geteuid() == 0;
-}
 
 struct stat status_of(const std::string& path) {
     struct stat status {};
@@ -31,7 +28,7 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a StageRoot is a directory of root's that no other user can change") {
+TEST_CASE("a StageRoot is a directory of root's that no other user can change", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -69,7 +66,7 @@ TEST_CASE("a StageRoot that only root can enter, or below such a directory, lead
     }
 }
 
-TEST_CASE("a StageRoot in memory needs the site's word") {
+TEST_CASE("a StageRoot in memory needs the site's word", "[root]") {
     if (!is_root() || ::access("/dev/shm", W_OK) != 0) {
         return;
     }
@@ -80,7 +77,8 @@ TEST_CASE("a StageRoot in memory needs the site's word") {
     static_cast<void>(::rmdir(path.c_str()));
 }
 
-TEST_CASE("a job's directory is the user's, and another user's of that number is set aside") {
+TEST_CASE("a job's directory is the user's, and another user's of that number is set aside",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -111,8 +109,8 @@ TEST_CASE("a job's directory is the user's, and another user's of that number is
     CHECK(numbered_directories(root->get()) == std::vector<std::string>{"42"});
 }
 
-TEST_CASE(
-    "what a user mounts over a job's directory is neither entered nor taken for its end") {
+TEST_CASE("what a user mounts over a job's directory is neither entered nor taken for its end",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -138,7 +136,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a step's directory is made with the user's rights, below what is the user's") {
+TEST_CASE("a step's directory is made with the user's rights, below what is the user's",
+          "[root]") {
     if (!is_root()) {
         return;
     }

@@ -5,6 +5,7 @@
 #include "stager/daemon/jobs/verdict_store.h"
 #include "stager/daemon/stage/registry.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -42,7 +43,7 @@ class RootsWorld {
 
 }  // namespace
 
-TEST_CASE("a job keeps its StageRoot for as long as its directory is there") {
+TEST_CASE("a job keeps its StageRoot for as long as its directory is there", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -63,7 +64,7 @@ TEST_CASE("a job keeps its StageRoot for as long as its directory is there") {
     CHECK_FALSE(RootsWorld::exists(world.before));
 }
 
-TEST_CASE("files below an earlier StageRoot are removed with their job") {
+TEST_CASE("files below an earlier StageRoot are removed with their job", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -82,7 +83,7 @@ TEST_CASE("files below an earlier StageRoot are removed with their job") {
     CHECK(world.world.services->verdicts.rooted().empty());
 }
 
-TEST_CASE("a StageRoot that is gone is forgotten, one that can't be reached is not") {
+TEST_CASE("a StageRoot that is gone is forgotten, one that can't be reached is not", "[root]") {
     if (!is_root()) {
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "stager/daemon/jobs/verdict_store.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "transport/base/codec.h"
 
@@ -70,7 +71,8 @@ class SweptRoot {
 
 }  // namespace
 
-TEST_CASE("the files of suspended jobs stay, and those of completing ones but at the start") {
+TEST_CASE("the files of suspended jobs stay, and those of completing ones but at the start",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -100,7 +102,7 @@ TEST_CASE("the files of suspended jobs stay, and those of completing ones but at
 }
 
 // The only answer is that all jobs are over: every job in a question is removed.
-TEST_CASE("after the start no job is asked about whose time has not come") {
+TEST_CASE("after the start no job is asked about whose time has not come", "[root]") {
     if (!is_root()) {
         return;
     }

@@ -1,6 +1,7 @@
 #include "stager/daemon/planning/job_watch.h"
 
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +26,7 @@ TEST_CASE("only a job that runs, in this life, is still wanted") {
     CHECK(reason(SlurmJobState::completing, 1, "TIMEOUT"));
 }
 
-TEST_CASE("a job's state that slurmctld has just given counts as a look at it") {
+TEST_CASE("a job's state that slurmctld has just given counts as a look at it", "[root]") {
     if (!is_root()) {
         return;
     }

@@ -2,6 +2,7 @@
 #include "stager/daemon/planning/plan_wait.h"
 
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -47,7 +48,7 @@ class WaitWorld {
 
 }  // namespace
 
-TEST_CASE("a stage that can't begin here says why at once") {
+TEST_CASE("a stage that can't begin here says why at once", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -77,7 +78,7 @@ TEST_CASE("a stage that can't begin here says why at once") {
     CHECK_FALSE(one.plan);
 }
 
-TEST_CASE("the first node makes the plan, and another node does not") {
+TEST_CASE("the first node makes the plan, and another node does not", "[root]") {
     if (!is_root()) {
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "stager/slurm/host_list.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "transport/base/codec.h"
 
@@ -72,7 +73,7 @@ Result<StagePlan> plan_of(ServicesWorld& world,
 
 }  // namespace
 
-TEST_CASE("a step's nodes are the job's, or no plan is made of them") {
+TEST_CASE("a step's nodes are the job's, or no plan is made of them", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -92,8 +93,8 @@ TEST_CASE("a step's nodes are the job's, or no plan is made of them") {
     CHECK(plan_of(world, 0, "n7"));
 }
 
-TEST_CASE(
-    "without slurmctld a step over several nodes has no plan, a job over known ones has") {
+TEST_CASE("without slurmctld a step over several nodes has no plan, a job over known ones has",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -107,7 +108,8 @@ TEST_CASE(
     CHECK(step.error().blame() == Blame::node);
 }
 
-TEST_CASE("a plan drops failed nodes where site and job want it, and not for a step") {
+TEST_CASE("a plan drops failed nodes where site and job want it, and not for a step",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -124,7 +126,7 @@ TEST_CASE("a plan drops failed nodes where site and job want it, and not for a s
     CHECK_FALSE(drops(kWholeJob, "1,k;-,/a,", OnNodeFault::requeue));
 }
 
-TEST_CASE("a node's address is asked for if it is not remembered, or was of no use") {
+TEST_CASE("a node's address is asked for if it is not remembered, or was of no use", "[root]") {
     if (!is_root()) {
         return;
     }

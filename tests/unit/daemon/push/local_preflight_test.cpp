@@ -2,6 +2,7 @@
 #include "stager/daemon/push/local_preflight.h"
 
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -20,9 +21,8 @@ void install_hanging_worker(ServicesWorld& world) {
 
 }  // namespace
 
-TEST_CASE("a look that hangs fails by StageTimeout, a comparison has its time") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a look that hangs fails by StageTimeout, a comparison has its time", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;

@@ -3,6 +3,7 @@
 
 #include "tests/unit/daemon/false_node.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -16,9 +17,8 @@ const ExaminedMessage kWould{.sentence = {}, .bytes = 7, .digest = {}};
 
 }  // namespace
 
-TEST_CASE("an answer behind other frames is heard") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("an answer behind other frames is heard", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;
@@ -39,9 +39,8 @@ TEST_CASE("an answer behind other frames is heard") {
     CHECK(*heard[0] == kWould);
 }
 
-TEST_CASE("a node that has answered does not fall silent any more") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a node that has answered does not fall silent any more", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;

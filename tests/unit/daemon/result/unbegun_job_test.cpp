@@ -2,6 +2,7 @@
 #include "stager/daemon/result/unbegun_job.h"
 
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "transport/base/codec.h"
 
@@ -43,7 +44,7 @@ void pass_some_time(ServicesWorld& world) {
 
 }  // namespace
 
-TEST_CASE("a failed job that waits for a prolog is cancelled, once") {
+TEST_CASE("a failed job that waits for a prolog is cancelled, once", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -60,7 +61,7 @@ TEST_CASE("a failed job that waits for a prolog is cancelled, once") {
     CHECK(done == 1);
 }
 
-TEST_CASE("a job is awaited on while slurmctld does not answer, until it has ended") {
+TEST_CASE("a job is awaited on while slurmctld does not answer, until it has ended", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -76,7 +77,7 @@ TEST_CASE("a job is awaited on while slurmctld does not answer, until it has end
     CHECK_FALSE(job.is_awaited());
 }
 
-TEST_CASE("a job that ends in time is not asked for") {
+TEST_CASE("a job that ends in time is not asked for", "[root]") {
     if (!is_root()) {
         return;
     }

@@ -1,6 +1,7 @@
 // Tests that another program cannot take the ports that stages need.
 #include "stager/daemon/run/data_ports.h"
 
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "transport/udp/sockets.h"
 
@@ -67,7 +68,7 @@ udp::SocketOptions options() {
 
 }  // namespace
 
-TEST_CASE("a user can take no port of the daemon's, and stages can use them all") {
+TEST_CASE("a user can take no port of the daemon's, and stages can use them all", "[root]") {
     if (!is_root()) {
         return;
     }

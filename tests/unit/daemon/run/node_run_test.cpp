@@ -4,6 +4,7 @@
 #include "pmix/host_message.h"
 #include "stager/daemon/run/host_pool.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -62,7 +63,8 @@ void make_program(const ServicesWorld& world,
 
 }  // namespace
 
-TEST_CASE("a run whose stage is over lets its host go, even if its worker has just failed") {
+TEST_CASE("a run whose stage is over lets its host go, even if its worker has just failed",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -110,7 +112,8 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
 }
 
 TEST_CASE(
-    "a host whose listener can't be restricted serves no stage, and no second one is started") {
+    "a host whose listener can't be restricted serves no stage, and no second one is started",
+    "[root]") {
     if (!is_root()) {
         return;
     }

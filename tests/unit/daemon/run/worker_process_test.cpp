@@ -5,6 +5,7 @@
 #include "stager/daemon/base/counters.h"
 #include "stager/messages/untrusted_fd.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/worker/lingering_stream.h"
 #include "transport/base/log.h"
 
@@ -54,9 +55,8 @@ ProgramRequest program_of(const std::string& path, std::vector<std::string> argu
 
 }  // namespace
 
-TEST_CASE("a worker that talks without end leaves the loop time for others") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker that talks without end leaves the loop time for others", "[root]") {
+    if (!is_root()) {
         return;
     }
     constexpr int kEnough = 5'000;
@@ -96,9 +96,8 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     CHECK(most <= 64);
 }
 
-TEST_CASE("a worker that can start no thread is explained") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker that can start no thread is explained", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;
@@ -116,9 +115,8 @@ TEST_CASE("a worker that can start no thread is explained") {
           "processes?");
 }
 
-TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;
@@ -149,9 +147,8 @@ TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed") {
     CHECK(heard <= (is_flood ? 30'000 : 1));
 }
 
-TEST_CASE("a worker's stdout and stderr can't forge a line of the log") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a worker's stdout and stderr can't forge a line of the log", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;
@@ -201,9 +198,9 @@ TEST_CASE("a worker's stdout and stderr can't forge a line of the log") {
     }
 }
 
-TEST_CASE("only KEEP and BEGUN bring a descriptor: with another message it is closed") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("only KEEP and BEGUN bring a descriptor: with another message it is closed",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const int which = GENERATE(0, 1, 2);
@@ -257,9 +254,8 @@ TEST_CASE("only KEEP and BEGUN bring a descriptor: with another message it is cl
     CHECK(one == 'x');
 }
 
-TEST_CASE("a user whose descriptors hang hands over no more, and starts nothing") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("a user whose descriptors hang hands over no more, and starts nothing", "[root]") {
+    if (!is_root()) {
         return;
     }
     ServicesWorld world;

@@ -3,6 +3,7 @@
 #include "stager/daemon/tree/stage_links.h"
 #include "stager/link/listener.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -32,7 +33,8 @@ class Owner final : public StageLinksOwner {
 
 }  // namespace
 
-TEST_CASE("a link over which another version speaks is lost for that, and not for its end") {
+TEST_CASE("a link over which another version speaks is lost for that, and not for its end",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -60,7 +62,8 @@ TEST_CASE("a link over which another version speaks is lost for that, and not fo
     world.loop().forget(listener->fd());
 }
 
-TEST_CASE("a daemon with messages of another version receives ours, and reports the version") {
+TEST_CASE("a daemon with messages of another version receives ours, and reports the version",
+          "[root]") {
     if (!is_root()) {
         return;
     }

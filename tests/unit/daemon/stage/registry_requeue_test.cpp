@@ -1,6 +1,7 @@
 // Does a requeued job have its files where no prolog announces it?
 #include "stager/daemon/stage/registry.h"
 #include "tests/unit/daemon/stage/registry_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -28,7 +29,8 @@ int answer_for_slurm(int fd) {
 }  // namespace
 
 // slurmd of 22.05 leaves out the prolog of a requeued job whose earlier life it remembers.
-TEST_CASE("a requeued job that no prolog announces is staged by the plan, as slurmctld says") {
+TEST_CASE("a requeued job that no prolog announces is staged by the plan, as slurmctld says",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -51,7 +53,8 @@ TEST_CASE("a requeued job that no prolog announces is staged by the plan, as slu
     }
 }
 
-TEST_CASE("the job's first node stages a requeued job by the request of a node that waits") {
+TEST_CASE("the job's first node stages a requeued job by the request of a node that waits",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -80,7 +83,8 @@ TEST_CASE("the job's first node stages a requeued job by the request of a node t
 }
 
 // Nothing here would keep its script from running without its files.
-TEST_CASE("a requeued job is not staged by another's request where it has not run before") {
+TEST_CASE("a requeued job is not staged by another's request where it has not run before",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -92,7 +96,7 @@ TEST_CASE("a requeued job is not staged by another's request where it has not ru
     CHECK(world.registry.find(kRequeued) == nullptr);
 }
 
-TEST_CASE("a job that a step announces is of the life that slurmctld tells") {
+TEST_CASE("a job that a step announces is of the life that slurmctld tells", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -105,7 +109,8 @@ TEST_CASE("a job that a step announces is of the life that slurmctld tells") {
     CHECK(world.registry.find(kKey) == nullptr);
 }
 
-TEST_CASE("while the files of a job's last run go, its next one does not hear of them") {
+TEST_CASE("while the files of a job's last run go, its next one does not hear of them",
+          "[root]") {
     if (!is_root()) {
         return;
     }

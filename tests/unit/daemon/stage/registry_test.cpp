@@ -2,6 +2,7 @@
 #include "stager/daemon/stage/registry.h"
 
 #include "tests/unit/daemon/stage/registry_world.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -12,7 +13,7 @@ constexpr const char* kRestarted = "stagecastd was restarted while it staged";
 
 }  // namespace
 
-TEST_CASE("a plugin that comes after the SETUP and its verdict is answered at once") {
+TEST_CASE("a plugin that comes after the SETUP and its verdict is answered at once", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -24,7 +25,8 @@ TEST_CASE("a plugin that comes after the SETUP and its verdict is answered at on
     CHECK(verdict->sentence == "node n0: why");
 }
 
-TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at once") {
+TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at once",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -38,7 +40,7 @@ TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at 
     CHECK_THAT(stored->sentence, Catch::Contains(kRestarted));
 }
 
-TEST_CASE("the failed node is known by its rank, whatever the message says") {
+TEST_CASE("the failed node is known by its rank, whatever the message says", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -64,7 +66,8 @@ TEST_CASE("the failed node is known by its rank, whatever the message says") {
     CHECK(world.next<FailedMessage>().failures == std::vector<Failure>{expected});
 }
 
-TEST_CASE("a plan that this daemon can't read fails the stage on all nodes, with the reason") {
+TEST_CASE("a plan that this daemon can't read fails the stage on all nodes, with the reason",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -80,7 +83,7 @@ TEST_CASE("a plan that this daemon can't read fails the stage on all nodes, with
     CHECK(world.registry.find(kKey) == nullptr);
 }
 
-TEST_CASE("a SETUP for a stage that had its verdict is no stage") {
+TEST_CASE("a SETUP for a stage that had its verdict is no stage", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -93,7 +96,8 @@ TEST_CASE("a SETUP for a stage that had its verdict is no stage") {
     CHECK(world.ask(RegistryWorld::announcement())->state == state);
 }
 
-TEST_CASE("a SETUP of a push whose source has not asked this node is refused, by the reason") {
+TEST_CASE("a SETUP of a push whose source has not asked this node is refused, by the reason",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -114,7 +118,7 @@ TEST_CASE("a SETUP of a push whose source has not asked this node is refused, by
     CHECK(world.registry.find(kPush) == nullptr);
 }
 
-TEST_CASE("a stage that is only held is let go when its job ends") {
+TEST_CASE("a stage that is only held is let go when its job ends", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -132,7 +136,8 @@ TEST_CASE("a stage that is only held is let go when its job ends") {
 }
 
 TEST_CASE(
-    "a stage that waits for the files of the job's earlier run to be removed is announced") {
+    "a stage that waits for the files of the job's earlier run to be removed is announced",
+    "[root]") {
     if (!is_root()) {
         return;
     }
@@ -145,7 +150,7 @@ TEST_CASE(
     CHECK(world.registry.tell(kKey).word == TellWord::queued);
 }
 
-TEST_CASE("only the verdict is left of a settled stage that no plugin announces") {
+TEST_CASE("only the verdict is left of a settled stage that no plugin announces", "[root]") {
     if (!is_root()) {
         return;
     }
@@ -169,7 +174,7 @@ TEST_CASE("only the verdict is left of a settled stage that no plugin announces"
     }
 }
 
-TEST_CASE("jobs of one first node do not hold all that a node holds unannounced") {
+TEST_CASE("jobs of one first node do not hold all that a node holds unannounced", "[root]") {
     if (!is_root()) {
         return;
     }

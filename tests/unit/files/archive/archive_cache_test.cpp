@@ -1,6 +1,7 @@
 // Tests that an archive from the node cache is verified and unpacked.
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/cached.h"
+#include "tests/unit/root.h"
 
 #include <unistd.h>
 
@@ -54,8 +55,8 @@ TEST_CASE("a received archive is offered to the cache and can be read") {
     CHECK(to.names() == Names{"t/a", "t/d/large", "t/l"});
 }
 
-TEST_CASE("where space is scarce an archive is not offered to the cache") {
-    if (!test::is_root()) {
+TEST_CASE("where space is scarce an archive is not offered to the cache", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;

@@ -1,6 +1,7 @@
 // Tests that files are taken from the node cache, and verified.
 #include "stager/files/sink/source_and_sink.h"
 #include "tests/unit/files/cached.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -152,9 +153,9 @@ TEST_CASE("a source whose node has the file sends it from there, and does not re
     CHECK(sender.bytes_read() == 3 + kBlockBytes);
 }
 
-TEST_CASE("an optional file for which there is no room is not copied from the cache") {
-    if (!test::is_root()) {
-        WARN("skipped: needs root");
+TEST_CASE("an optional file for which there is no room is not copied from the cache",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;

@@ -3,6 +3,7 @@
 
 #include "stager/disk/drop_behind.h"
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -117,9 +118,8 @@ TEST_CASE("a symbolic link that the user names is followed") {
     CHECK((*source)->manifest().file_bytes() == 7);
 }
 
-TEST_CASE("a file that the user may not read is not read") {
-    if (!test::is_root()) {
-        WARN("needs root to become a user without rights");
+TEST_CASE("a file that the user may not read is not read", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch scratch;

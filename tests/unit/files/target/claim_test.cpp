@@ -2,6 +2,7 @@
 #include "stager/files/target/claim.h"
 
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -79,9 +80,9 @@ TEST_CASE("a claim left by a killed member has no effect, and is removed") {
     CHECK(place.names() == std::vector<std::string>{".x.stagecast.42.1"});
 }
 
-TEST_CASE("another user at work under the names of the group does not look like a neighbour") {
-    if (::geteuid() != 0) {
-        WARN("needs root for another owner");
+TEST_CASE("another user at work under the names of the group does not look like a neighbour",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch place;

@@ -2,6 +2,7 @@
 #include "stager/files/manifest/attributes.h"
 #include "stager/files/source/tree_walk.h"
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -81,8 +82,8 @@ TEST_CASE("set-id bits that a source's manifest conceals are found in the index"
     CHECK(to.names() == Names{});
 }
 
-TEST_CASE("pushed files are root's, and a directory's set-group-id bit is dropped") {
-    if (!test::is_root()) {
+TEST_CASE("pushed files are root's, and a directory's set-group-id bit is dropped", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -130,8 +131,9 @@ TEST_CASE("without its owner a file has the group's own rights, not an ACL's mas
     CHECK(plain.attributes[0].name == "user.kept");
 }
 
-TEST_CASE("below a guarded root nothing is made that another user placed or leads elsewhere") {
-    if (!test::is_root()) {
+TEST_CASE("below a guarded root nothing is made that another user placed or leads elsewhere",
+          "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;

@@ -3,6 +3,7 @@
 
 #include "stager/disk/file_names.h"
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -261,9 +262,8 @@ TEST_CASE("an existing file that is removed during the stage is reported") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("set-id bits are dropped where the owner can't be kept") {
-    if (!test::is_root()) {
-        WARN("needs root to give a file away");
+TEST_CASE("set-id bits are dropped where the owner can't be kept", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -288,12 +288,11 @@ TEST_CASE("set-id bits are dropped where the owner can't be kept") {
     CHECK((status.st_mode & 07777U) == 0755U);
 }
 
-TEST_CASE("attributes are kept on a read-only file") {
+TEST_CASE("attributes are kept on a read-only file", "[root]") {
     const Scratch from;
     const Scratch to;
     from.write("tree/a", "x");
-    if (!test::is_root() ||
-        ::setxattr(from.path("tree/a").c_str(), "user.of", "mine", 4, 0) != 0 ||
+    if (!is_root() || ::setxattr(from.path("tree/a").c_str(), "user.of", "mine", 4, 0) != 0 ||
         ::setxattr(from.path("tree").c_str(), "user.of", "mine", 4, 0) != 0) {
         WARN("needs root and a file system with attributes");
         return;
@@ -316,9 +315,8 @@ TEST_CASE("attributes are kept on a read-only file") {
     }
 }
 
-TEST_CASE("inherited group and ACL are cleared from files and trees") {
-    if (!test::is_root()) {
-        WARN("needs root for another user's directory");
+TEST_CASE("inherited group and ACL are cleared from files and trees", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -362,9 +360,8 @@ TEST_CASE("inherited group and ACL are cleared from files and trees") {
     CHECK((test::status_of(path).st_mode & 07777U) == 0750U);
 }
 
-TEST_CASE("destinations that can't be written are reported with the cause") {
-    if (!test::is_root()) {
-        WARN("needs root to set up the bad day");
+TEST_CASE("destinations that can't be written are reported with the cause", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;

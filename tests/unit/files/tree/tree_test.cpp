@@ -1,6 +1,7 @@
 // Tests that a directory arrives complete, unchanged, and only where it may.
 #include "stager/files/source/tree_walk.h"
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
@@ -320,9 +321,8 @@ TEST_CASE("a killed worker's leftover is replaced, another user's name is not") 
                Contains("file system that other nodes of the job share"));
 }
 
-TEST_CASE("setuid bits stay with the owner, others lose them") {
-    if (!test::is_root()) {
-        WARN("needs root to become a user without rights");
+TEST_CASE("setuid bits stay with the owner, others lose them", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -343,9 +343,9 @@ TEST_CASE("setuid bits stay with the owner, others lose them") {
 }
 
 TEST_CASE(
-    "another user's tree in an open directory is neither left, nor measured, nor replaced") {
-    if (!test::is_root()) {
-        WARN("needs root for another owner");
+    "another user's tree in an open directory is neither left, nor measured, nor replaced",
+    "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -389,9 +389,8 @@ TEST_CASE("attributes and ACLs are kept where the file system has them") {
     CHECK((status_of(to.path("t/file")).st_mode & 0777U) == 0670U);
 }
 
-TEST_CASE("inherited group and ACL are not kept on a tree") {
-    if (!test::is_root()) {
-        WARN("needs root for another group");
+TEST_CASE("inherited group and ACL are not kept on a tree", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
@@ -403,9 +402,8 @@ TEST_CASE("inherited group and ACL are not kept on a tree") {
     check_same(from.path("t"), to.path("t"));
 }
 
-TEST_CASE("space is checked before anything is made") {
-    if (!test::is_root()) {
-        WARN("needs root for a mount");
+TEST_CASE("space is checked before anything is made", "[root]") {
+    if (!is_root()) {
         return;
     }
     const Scratch from;
