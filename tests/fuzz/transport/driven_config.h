@@ -1,4 +1,4 @@
-// Reads the configuration of a driven core: each bit of one byte is a choice.
+// Reads the object and the configuration of a driven core: each bit of one byte is a choice.
 #pragma once
 
 #include "tests/fuzz/transport/driven_core.h"
@@ -6,6 +6,13 @@
 #include <chrono>
 
 namespace stage {
+
+/// Of a source's object; the input has its number of blocks.
+inline core::ObjectShape driven_shape(ByteReader& input) {
+    const std::uint32_t blocks = 1U + input.u8() % 6U;
+    return {.blocks = blocks,
+            .object_bytes = std::uint64_t{blocks - 1} * kBlockBytes + kDrivenLastBytes};
+}
 
 /// Of a member `own`; the source has rank 0.
 inline core::CoreConfig driven_member(std::uint16_t own) {

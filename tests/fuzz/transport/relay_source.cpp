@@ -74,15 +74,12 @@ std::vector<std::byte> dropped() {
 
 bool fuzz_one(Bytes input) {
     ByteReader reader{input};
-    const std::uint32_t blocks = 1U + reader.u8() % 6U;
-    const core::ObjectShape shape{
-        .blocks = blocks,
-        .object_bytes = std::uint64_t{blocks - 1} * kBlockBytes + kDrivenLastBytes};
+    const core::ObjectShape shape = driven_shape(reader);
     const core::CoreConfig config = relay_config(reader, 0);
     core::RelayLimits limits;
     limits.descriptors_max = 1;
     DrivenCore<core::RelaySource, DrivenConnections> driven{
-        reader, blocks, config, shape, config.relay_degree, limits};
+        reader, shape.blocks, config, shape, config.relay_degree, limits};
     driven.run();
     return driven.has_finished();
 }

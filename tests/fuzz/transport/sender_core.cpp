@@ -75,15 +75,12 @@ std::vector<std::byte> done_for_source() {
 
 bool fuzz_one(Bytes input) {
     ByteReader reader{input};
-    const std::uint32_t blocks = 1U + reader.u8() % 6U;
-    const core::ObjectShape shape{
-        .blocks = blocks,
-        .object_bytes = std::uint64_t{blocks - 1} * kBlockBytes + kDrivenLastBytes};
+    const core::ObjectShape shape = driven_shape(reader);
     Prng prng{7};
     core::Limits limits;
     limits.source_descriptors_max = 1;
     DrivenCore<core::Sender> driven{
-        reader, blocks, multicast_config(reader, 0), shape, prng, limits};
+        reader, shape.blocks, multicast_config(reader, 0), shape, prng, limits};
     driven.run();
     return driven.has_finished();
 }
