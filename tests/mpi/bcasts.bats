@@ -3,13 +3,6 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
-setup_file() { mpi_up; }
-teardown_file() { cluster_down; }
-setup() { [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"; mpi_begins; }
-teardown() { [ ${#MPIS[@]} = 0 ] || mpi_ends; }
-
-summary() { grep 'stagecast: MPI_Bcast of' "$WORK/out"; }
-
 random_sequence() {
   bcasts "$1" force random "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-60}"
   [[ $(summary) == *', 0 begun by a group and repeated by MPI'* ]]

@@ -3,11 +3,6 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
-setup_file() { mpi_up; }
-teardown_file() { cluster_down; }
-setup() { [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"; mpi_begins; }
-teardown() { [ ${#MPIS[@]} = 0 ] || mpi_ends; }
-
 good_calls() {
   local node
   input large 64000003 n0 /tmp/large

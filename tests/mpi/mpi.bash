@@ -1,4 +1,4 @@
-# Functions that run MPI programs with libstagecast-mpi or libstagecast-bcast on emulated hosts, without daemon or Slurm.
+# Runs MPI programs with libstagecast-mpi or libstagecast-bcast on emulated hosts, without daemon or Slurm: `load mpi`.
 #
 # Two ranks on each of the hosts n0, n1, n2, as alice: ranks 0 and 1 on n0, and so on. /tmp is the host's own, /home shared.
 # The output of a run is in $WORK/out: of each call (from 1) and rank a line, see calls.c and bcasts.c.
@@ -14,7 +14,7 @@ for one in ${STAGECAST_MPIS:-openmpi mpich}; do
   if command -v "mpirun.$one" > /dev/null && [ -e "$BUILT/libstagecast-mpi-$one.so" ]; then MPIS+=("$one"); fi
 done
 
-mpi_up() {
+setup_file() {
   local one program node place
   cluster_up 3 --hosts || return 1
   place=$CLUSTER_DIR/srv/mpi
@@ -31,8 +31,9 @@ mpi_up() {
   done
 }
 
-mpi_begins() {
+setup() {
   local node
+  [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"
   test_begins
   for node in "${NODES[@]}"; do
     lab on "$node" -u alice socat "UNIX-LISTEN:/srv/mpi/sockets/$node,unlink-early,fork" EXEC:/bin/sh < /dev/null > /dev/null 2>&1 3>&- &
@@ -40,8 +41,9 @@ mpi_begins() {
   for node in "${NODES[@]}"; do wait_for 10 test -S "$CLUSTER_DIR/srv/mpi/sockets/$node"; done
 }
 
-mpi_ends() {
+teardown() {
   local node clean=yes
+  [ ${#MPIS[@]} -gt 0 ] || return 0
   if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -e "$WORK/out" ]; then sed 's/^/# /' "$WORK/out" | tail -n 60; fi
   for node in "${NODES[@]}"; do
     lab on "$node" bash -c 'pkill -KILL -u alice; while pgrep -u alice > /dev/null; do sleep .05; done; rm -rf /dev/shm/*; true'
@@ -52,6 +54,8 @@ mpi_ends() {
   rm -rf "$WORK"
   [ "$clean" = yes ]
 }
+
+teardown_file() { cluster_down; }
 
 clean_tmp() {
   local node
@@ -105,6 +109,9 @@ preloaded() {
   [ "$rc" = 0 ] || [ "$name" = mpich ]   # See mpi().
 }
 bcasts() { preloaded bcasts "$@"; }
+
+# What the library says of the program at its end.
+summary() { grep 'stagecast: MPI_Bcast of' "$WORK/out"; }
 
 # got CALL PATTERN...: on the six ranks, or on all by one pattern, the call has that result.
 got() {
