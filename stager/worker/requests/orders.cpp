@@ -226,7 +226,8 @@ Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
     return place;
 }
 
-Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
+/// Fails if the entry stands for none: the manifest is another process's.
+Result<Orders::Asked> Orders::asked_by(const ManifestEntry& entry) const {
     const bool is_asked_for =
         entry.spec < specs_.size() &&
         (specs_[entry.spec].is_list
@@ -235,20 +236,27 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     if (!is_asked_for) {
         return Error{Blame::internal, "the manifest has a file that no spec asks for"};
     }
-    StageSpec spec = specs_[entry.spec];
-    std::string where;
-    if (spec.is_list) {
-        const Result<std::vector<StageSpec>> line = parse_serialized(entry.line);
-        if (!line || line->size() != 1 || line->front().is_list) {
-            return Error{Blame::internal, "the manifest has an invalid line of a list"};
-        }
-        Result<StageSpec> meant = meant_by(line->front());
-        if (!meant) {
-            return std::move(meant).error();
-        }
-        where = line_of(specs_[entry.spec].source, options_in(entry.line).line);
-        spec = *std::move(meant);
+    const StageSpec& spec = specs_[entry.spec];
+    if (!spec.is_list) {
+        return Asked{spec, {}};
     }
+    const Result<std::vector<StageSpec>> line = parse_serialized(entry.line);
+    if (!line || line->size() != 1 || line->front().is_list) {
+        return Error{Blame::internal, "the manifest has an invalid line of a list"};
+    }
+    Result<StageSpec> meant = meant_by(line->front());
+    if (!meant) {
+        return std::move(meant).error();
+    }
+    return Asked{*std::move(meant), line_of(spec.source, options_in(entry.line).line)};
+}
+
+Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
+    Result<Asked> asked = asked_by(entry);
+    if (!asked) {
+        return std::move(asked).error();
+    }
+    const StageSpec& spec = asked->spec;
     const bool is_of_program = !specs_[entry.spec].is_list && spec.is_with_libraries;
     const auto library = is_of_program ? parse_library_line(entry.line) : std::nullopt;
     Result<TargetPlace> place =
@@ -278,7 +286,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     if (is_of_program) {
         order.needed_paths = parse_program_line(entry.line);
     }
-    order.where = std::move(where);
+    order.where = std::move(asked->where);
     return order;
 }
 

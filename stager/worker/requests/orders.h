@@ -72,6 +72,12 @@ class Orders {
 
     [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
     [[nodiscard]] Result<StageSpec> meant_by(const StageSpec& spec) const;
+    /// What the manifest's entry stands for.
+    struct Asked {
+        StageSpec spec;
+        std::string where;  ///< The list and its line, if a list asks for it.
+    };
+    [[nodiscard]] Result<Asked> asked_by(const ManifestEntry& entry) const;
     [[nodiscard]] Status add_lines(std::uint16_t index,
                                    Destinations& taken,
                                    std::vector<SourceOrder>& orders) const;
