@@ -20,6 +20,21 @@ void publish_libraries(SpankHandle& handle, std::string directory) {
     }
 }
 
+void publish_directories(SpankHandle& handle,
+                         const std::optional<Verdict>& job,
+                         const std::optional<Verdict>& step) {
+    std::string directory = job ? job->stage_dir : std::string{};
+    if (step && !step->stage_dir.empty()) {
+        handle.set_job_variable(kStepDir, step->stage_dir);
+        if (directory.empty()) {
+            directory = step->stage_dir.substr(0, step->stage_dir.rfind('/'));
+        }
+    }
+    if (!directory.empty()) {
+        handle.set_job_variable(kStageDir, directory);
+    }
+}
+
 }  // namespace
 
 void publish(SpankHandle& handle,
@@ -45,16 +60,7 @@ void publish(SpankHandle& handle,
     if (!files.empty()) {
         files.pop_back();
     }
-    std::string directory = job ? job->stage_dir : std::string{};
-    if (step && !step->stage_dir.empty()) {
-        handle.set_job_variable(kStepDir, step->stage_dir);
-        if (directory.empty()) {
-            directory = step->stage_dir.substr(0, step->stage_dir.rfind('/'));
-        }
-    }
-    if (!directory.empty()) {
-        handle.set_job_variable(kStageDir, directory);
-    }
+    publish_directories(handle, job, step);
     if (job && !job->dropped_nodes.empty()) {
         handle.set_job_variable(kDroppedNodes, job->dropped_nodes);
     } else if (job) {

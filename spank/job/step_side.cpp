@@ -5,6 +5,7 @@
 #include "spank/host/sentence.h"
 #include "spank/job/publish.h"
 #include "stager/spec/spec_list.h"
+#include "transport/base/invariant.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,6 +27,22 @@ std::string at_node(const SpankHandle& handle) {
 std::uint32_t restart_of(const SpankHandle& handle) {
     return std::max(handle.item(Item::restart).value_or(0),
                     number_of(handle.job_variable("SLURM_RESTART_COUNT")));
+}
+
+/// A request without nodes and specs; nothing if Slurm did not give the plugin an id.
+std::optional<StageRequest> request_from(const SpankHandle& handle,
+                                         std::optional<std::uint32_t> step) {
+    const auto job = handle.item(Item::job_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    if (!job || !step || !uid || !gid) {
+        return std::nullopt;
+    }
+    return StageRequest{
+        .key = {.job_id = *job, .step_id = *step, .restart = restart_of(handle)},
+        .uid = *uid,
+        .gid = *gid,
+        .node_name = node_name(handle)};
 }
 
 /// True if the client knew only the number of the step's job.
@@ -136,33 +153,23 @@ void StepSide::ask_for_job(SpankHandle& handle) {
 /// prolog would have had; returns `known` where it does not.
 Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer> known) const {
     const auto sign = handle.job_variable(kJobSign);
-    const auto job = handle.item(Item::job_id);
-    const auto uid = handle.item(Item::uid);
-    const auto gid = handle.item(Item::gid);
+    auto request = request_from(handle, kWholeJob);
     const Site site = read_site(arguments_.conf_path);
-    if (!sign || *sign == kNothing || *sign == kSomething || !job || !uid || !gid ||
-        site.is_script_first) {
+    if (!sign || *sign == kNothing || *sign == kSomething || !request || site.is_script_first) {
         return known;
     }
-    StageRequest request;
-    request.key = {.job_id = *job, .step_id = kWholeJob, .restart = restart_of(handle)};
-    request.uid = *uid;
-    request.gid = *gid;
-    request.node_name = node_name(handle);
-    request.node_list = handle.job_variable("SLURM_JOB_NODELIST").value_or("");
+    request->node_list = handle.job_variable("SLURM_JOB_NODELIST").value_or("");
     // (Slurm sets SLURM_JOB_WORK_DIR in prologs only.)
-    request.work_dir = handle.job_variable("PWD").value_or("");
-    request.specs = *sign;
-    request.is_late = true;
-    return ask_(bounded(std::move(request)), timeouts_of(site));
+    request->work_dir = handle.job_variable("PWD").value_or("");
+    request->specs = *sign;
+    request->is_late = true;
+    return ask_(bounded(*std::move(request)), timeouts_of(site));
 }
 
 void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
-    const auto job = handle.item(Item::job_id);
-    const auto step = handle.item(Item::step_id);
-    const auto uid = handle.item(Item::uid);
-    const auto gid = handle.item(Item::gid);
-    if (!job || !step || !uid || !gid || *step >= kFirstSpecialStep) {
+    invariant(!has_staged_ && !awaited_ && !step_, "a step stages its own files once");
+    auto request = request_from(handle, handle.item(Item::step_id));
+    if (!request || request->key.step_id >= kFirstSpecialStep) {
         fail(handle,
              {.sentence = "Slurm did not give the plugin the step's id",
               .blame = Blame::internal,
@@ -182,17 +189,12 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
               .is_local = false});
         return;
     }
-    StageRequest request;
-    request.key = {.job_id = *job, .step_id = *step, .restart = restart_of(handle)};
-    request.uid = *uid;
-    request.gid = *gid;
-    request.node_name = node_name(handle);
-    request.node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
-    request.work_dir = options_in(specs).work_dir;  // Slurm gives none in a step.
-    request.specs = specs;
+    request->node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
+    request->work_dir = options_in(specs).work_dir;  // Slurm gives none in a step.
+    request->specs = specs;
     has_staged_ = true;
     auto begun =
-        begin_(bounded(std::move(request)), timeouts_of(read_site(arguments_.conf_path)));
+        begin_(bounded(*std::move(request)), timeouts_of(read_site(arguments_.conf_path)));
     if (!begun) {
         judge(handle, begun.error(), false);
         return;
@@ -207,6 +209,7 @@ void StepSide::await_files(SpankHandle& handle) {
     if (!awaits_files()) {
         return;
     }
+    invariant(has_staged_ && !step_, "only what was begun is awaited, and once");
     const auto answer = std::exchange(awaited_, {})();
     judge(handle, answer, false);
     if (answer && std::holds_alternative<Verdict>(*answer)) {

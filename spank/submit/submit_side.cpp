@@ -8,6 +8,7 @@
 #include "stager/spec/list_lines.h"
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
+#include "transport/base/invariant.h"
 
 #include <algorithm>
 #include <array>
@@ -168,6 +169,52 @@ void forget_surrounding_job(SpankHandle& handle) {
     }
 }
 
+Status check_site(const Site& site, bool wants_drop) {
+    if (!site.is_enabled) {
+        return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
+            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+    }
+    if (wants_drop && !site.may_drop) {
+        return Error{Blame::user, "--stage-no-kill is not allowed at this site"}.remedy(
+            "leave it out, or ask the administrator (OnNodeFault=drop in stagecast.conf)");
+    }
+    return {};
+}
+
+/// The user's LD_LIBRARY_PATH, by which a program finds its libraries.
+Result<std::string> library_path(const SpankHandle& handle) {
+    const std::string path = handle.variable("LD_LIBRARY_PATH").value_or("");
+    if (path.size() > kMaxLibraryPathBytes) {
+        return Error{Blame::user,
+                     "LD_LIBRARY_PATH has " + std::to_string(path.size()) +
+                         " bytes, and libs takes " + std::to_string(kMaxLibraryPathBytes)}
+            .remedy("shorten it, or unset it where the program finds its libraries");
+    }
+    return path;
+}
+
+/// Checks what only this host and Slurm's configuration show; `facts`: of a new job.
+Status check_sources(SpankHandle& handle,
+                     const std::vector<StageSpec>& specs,
+                     const std::optional<ClusterFacts>& facts) {
+    if (facts) {
+        if (const Status flags = check_prolog_flags(*facts); !flags) {
+            return flags;
+        }
+    }
+    for (const StageSpec& spec : specs) {
+        if (const Status source = check_on_submit_host(handle, spec); !source) {
+            return source;
+        }
+        if (const Status seen =
+                facts && facts->private_tmp ? check_private_tmp(spec) : Status{};
+            !seen) {
+            return seen;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 void SubmitSide::on_option(std::string_view value, bool inherited) {
@@ -253,32 +300,26 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
     return specs;
 }
 
+/// The specs and options as a line for the job, once everything that can be checked on this
+/// host has been.
 Result<std::string> SubmitSide::checked(SpankHandle& handle,
                                         const ClientWords& words,
                                         const Site& site,
                                         StageOptions wanted) {
     const bool new_job = makes_job(handle, words.own);
-    if (!site.is_enabled) {
-        return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
-            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
-    }
-    if (new_job && wanted.is_no_kill && !site.may_drop) {
-        return Error{Blame::user, "--stage-no-kill is not allowed at this site"}.remedy(
-            "leave it out, or ask the administrator (OnNodeFault=drop in stagecast.conf)");
+    if (const Status allowed = check_site(site, new_job && wanted.is_no_kill); !allowed) {
+        return allowed.error();
     }
     const auto specs = this->specs(handle);
     if (!specs) {
         return specs.error();
     }
     if (std::ranges::any_of(*specs, &StageSpec::is_with_libraries)) {
-        const std::string path = handle.variable("LD_LIBRARY_PATH").value_or("");
-        if (path.size() > kMaxLibraryPathBytes) {
-            return Error{Blame::user,
-                         "LD_LIBRARY_PATH has " + std::to_string(path.size()) +
-                             " bytes, and libs takes " + std::to_string(kMaxLibraryPathBytes)}
-                .remedy("shorten it, or unset it where the program finds its libraries");
+        const auto path = library_path(handle);
+        if (!path) {
+            return path.error();
         }
-        wanted.ld_library_path = path;
+        wanted.ld_library_path = *path;
     }
     wanted.has_container = !new_job && has_container(handle, words.own);
     if (!new_job && std::ranges::any_of(*specs, &StageSpec::is_list)) {
@@ -294,25 +335,15 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
                    printable(*cluster));
         return line;
     }
-    if (facts) {
-        if (const Status flags = check_prolog_flags(*facts); !flags) {
-            return flags.error();
-        }
-    }
-    for (const StageSpec& spec : *specs) {
-        if (const Status source = check_on_submit_host(handle, spec); !source) {
-            return source.error();
-        }
-        if (const Status seen =
-                facts && facts->private_tmp ? check_private_tmp(spec) : Status{};
-            !seen) {
-            return seen.error();
-        }
+    if (const Status sound = check_sources(handle, *specs, facts); !sound) {
+        return sound.error();
     }
     return line;
 }
 
 Status SubmitSide::hand_to_job(SpankHandle& handle, const std::string& line) {
+    invariant(!line.empty() && line != kNothing && line != kSomething,
+              "a job with files is handed their specs");
     if (!handle.hand_to_prolog(kHandedName, line)) {
         return Error{Blame::internal, "Slurm does not take the list of files for the prolog"};
     }
