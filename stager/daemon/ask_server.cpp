@@ -36,7 +36,7 @@ AskServer::Position AskServer::question_of(const StageRequest& request,
     if (known != questions_.end() || questions_.size() >= kMaxAskedJobs) {
         return known;
     }
-    const auto question = questions_.emplace(questions_.end(), services_);
+    const auto question = questions_.emplace(questions_.end(), basics_);
     question->request = request;
     question->sender = sender;
     question->asker.ask(
@@ -48,9 +48,9 @@ AskServer::Position AskServer::question_of(const StageRequest& request,
 void AskServer::on_job(Position question, const Result<SlurmAnswer>& said) {
     const StageKey key = question->request.key;
     const auto request =
-        confirmed_request(question->request, question->sender, services_.links.node_name, said);
+        confirmed_request(question->request, question->sender, links_.node_name, said);
     if (request) {
-        services_.log.info(
+        basics_.log.info(
             "no prolog has announced a requeued job here; it is staged by another node's word",
             {{"job", key.job_id}, {"restart", key.restart}, {"node", question->sender}});
         hooks_.announce(*request);
@@ -59,11 +59,11 @@ void AskServer::on_job(Position question, const Result<SlurmAnswer>& said) {
     for (auto& link : std::exchange(question->links, {})) {
         answer(std::move(link), word);
     }
-    services_.loop.defer([this, question] { questions_.erase(question); });
+    basics_.loop.defer([this, question] { questions_.erase(question); });
 }
 
 void AskServer::answer(std::unique_ptr<DrivenLink> link, const TellMessage& message) {
-    send_last(services_.loop, std::move(link), encode(message));
+    send_last(basics_.loop, std::move(link), encode(message));
 }
 
 }  // namespace stage

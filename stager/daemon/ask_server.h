@@ -6,8 +6,8 @@
 // is announced by that request.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/tree/driven_link.h"
 #include "stager/daemon/tree/tree_message.h"
@@ -34,15 +34,15 @@ class AskServer {
         std::function<void(const StageRequest& request)> announce;
     };
 
-    /// `services` outlives the object.
-    AskServer(Services& services, Hooks hooks)
-        : services_{services}, hooks_{std::move(hooks)} {}
+    /// Both references outlive the object. `links` has this node's name.
+    AskServer(const Basics& basics, const LinkPolicy& links, Hooks hooks)
+        : basics_{basics}, links_{links}, hooks_{std::move(hooks)} {}
 
     void on_ask(const AskMessage& message, std::unique_ptr<DrivenLink> link);
 
   private:
     struct Question {
-        explicit Question(Services& services) : asker{services.loop, services.children} {}
+        explicit Question(const Basics& basics) : asker{basics.loop, basics.children} {}
 
         StageRequest request;
         std::string sender;
@@ -56,7 +56,8 @@ class AskServer {
     void on_job(Position question, const Result<SlurmAnswer>& answer);
     void answer(std::unique_ptr<DrivenLink> link, const TellMessage& message);
 
-    Services& services_;
+    const Basics& basics_;
+    const LinkPolicy& links_;
     Hooks hooks_;
     std::list<Question> questions_;
 };

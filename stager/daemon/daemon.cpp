@@ -10,6 +10,7 @@
 #include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/stage/push_rules.h"
 #include "stager/spawn/service_user.h"
+#include "transport/os/installation.h"
 
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -76,14 +77,21 @@ Status Daemon::open(Spawner spawner) {
     if (Status way = check_users_way(config_.stage_root); !way) {
         return way;
     }
-    Status opened = open_children(std::move(spawner));
-    if (opened) {
-        opened = open_listeners();
+    if (Status opened = open_children(std::move(spawner)); !opened) {
+        return opened;
     }
-    return opened ? watch_signals() : opened;
+    make_services();
+    make_parts();
+    if (Status opened = open_incoming(); !opened) {
+        return opened;
+    }
+    if (Status opened = open_control(); !opened) {
+        return opened;
+    }
+    return watch_signals();
 }
 
-/// Opens what every stage needs, and the registry of the stages.
+/// Opens what can fail of that which every stage needs.
 Status Daemon::open_children(Spawner spawner) {
     auto children = Children::open(loop_, std::move(spawner), [this](const Error& error) {
         log_.error("the spawner process has ended, so stagecastd ends; start it again",
@@ -112,40 +120,50 @@ Status Daemon::open_children(Spawner spawner) {
         return hosts.error();
     }
     hosts_ = std::move(*hosts);
+    return {};
+}
+
+void Daemon::make_services() {
     closing_.emplace(loop_, *children_, log_, kRoleClosing);
     munge_.emplace(loop_, *children_, log_, kRoleMunge);
     loop_.before_wait([this] { munge_->before_wait(); });
-    cache_.emplace(NodeCache::Dependencies{.loop = loop_,
-                                           .log = log_,
-                                           .config = config_,
-                                           .counters = counters_,
-                                           .children = *children_,
-                                           .copier_role = kRoleCacheCopier});
+    basics_.emplace(Basics{.loop = loop_,
+                           .log = log_,
+                           .config = config_,
+                           .counters = counters_,
+                           .children = *children_});
+    cache_.emplace(*basics_, kRoleCacheCopier);
     cache_->open();
-    services_.emplace(Services{.loop = loop_,
-                               .log = log_,
-                               .config = config_,
-                               .counters = counters_,
-                               .children = *children_,
+    dialer_.emplace(loop_, config_, links_, munge_->client());
+    services_.emplace(Services{.basics = *basics_,
                                .hosts = *hosts_,
                                .verdicts = *verdicts_,
                                .links = links_,
-                               .credentials = munge_->client(),
+                               .dialer = *dialer_,
                                .cache = *cache_,
                                .closers = closers_,
                                .places = places_,
                                .push_permits = push_permits_,
                                .ports = ports_});
+}
+
+/// The registry of the stages, and what else answers users and other daemons.
+void Daemon::make_parts() {
+    const Basics& basics = *basics_;
     hold_ports();
-    cluster_cache_.emplace(*services_);
-    lease_server_.emplace(*services_);
-    cache_server_.emplace(*services_);
+    cluster_cache_.emplace(basics, *dialer_, *cache_);
+    lease_server_.emplace(basics);
+    cache_server_.emplace(basics, *cache_);
     registry_.emplace(*services_);
-    remote_statuses_.emplace(*services_);
-    metrics_.emplace(*services_, [this] { refresh_counters(); });
-    preflight_server_.emplace(*services_);
+    remote_statuses_.emplace(basics, services_->addresses, *dialer_);
+    metrics_.emplace(basics, places_, [this] { refresh_counters(); });
+    preflight_server_.emplace(
+        basics,
+        PreflightServer::Resources{
+            .addresses = services_->addresses, .permits = push_permits_, .closers = closers_});
     ask_server_.emplace(
-        *services_,
+        basics,
+        links_,
         AskServer::Hooks{
             .tell = [this](const StageKey& key) { return registry_->tell(key); },
             .has_ended = [this](std::uint32_t job_id) { return registry_->has_ended(job_id); },
@@ -155,13 +173,12 @@ Status Daemon::open_children(Spawner spawner) {
                 },
         });
     pushes_.emplace(*services_, *registry_);
-    return {};
 }
 
 void Daemon::hold_ports() {
-    services_->ports.hold(config_.data_port_range);
+    ports_.hold(config_.data_port_range);
     std::string list;
-    for (const std::uint16_t port : services_->ports.taken()) {
+    for (const std::uint16_t port : ports_.taken()) {
         list += (list.empty() ? "" : ",") + std::to_string(port);
     }
     if (!list.empty()) {
@@ -171,10 +188,12 @@ void Daemon::hold_ports() {
     }
 }
 
-/// Opens the TCP port for other daemons and the control socket for the plugin.
-Status Daemon::open_listeners() {
+/// Opens the TCP port for other daemons.
+Status Daemon::open_incoming() {
     auto incoming = Incoming::open(
-        *services_,
+        *basics_,
+        links_,
+        munge_->client(),
         {.on_setup =
              [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
                  registry_->on_setup(setup, std::move(link));
@@ -205,38 +224,44 @@ Status Daemon::open_listeners() {
         return incoming.error();
     }
     incoming_ = std::move(*incoming);
+    return {};
+}
+
+/// Opens the socket for the plugin and the command.
+Status Daemon::open_control() {
     auto control = ControlServer::open(
         config_.run_dir + "/stagecastd.sock",
         loop_,
         log_,
         counters_,
-        [this](ControlServer::ConnectionId id, const Request& request) {
-            on_request(id, request);
+        [this](Asker asker, const Request& request) {
+            std::visit([&](const auto& one) { take(asker, one); }, request);
         },
         [this](UniqueFd socket) { closing_->close(std::move(socket)); });
     if (!control) {
         return control.error();
     }
     control_ = std::move(*control);
-    control_->set_on_gone([this](ControlServer::ConnectionId id) { pushes_->on_gone(id); });
+    control_->set_on_gone([this](Asker asker) { pushes_->on_gone(asker); });
     return {};
 }
 
-void Daemon::on_request(ControlServer::ConnectionId id, const Request& request) {
-    auto answer = [this, id](const Answer& said) { control_->answer(id, said); };
-    if (const auto* push = std::get_if<PushRequest>(&request)) {
-        pushes_->on_request(id, *push, std::move(answer));
-    } else if (const auto* status = std::get_if<StatusRequest>(&request)) {
-        on_status(control_->uid_of(id), *status, std::move(answer));
-    } else {
-        registry_->on_request(request, std::move(answer));
-    }
+std::function<void(const Answer&)> Daemon::answer_to(Asker asker) {
+    return [this, asker](const Answer& said) { control_->answer(asker, said); };
+}
+
+void Daemon::take(Asker asker, const PingRequest& /*request*/) {
+    control_->answer(asker, Pong{.version = version()});
+}
+
+void Daemon::take(Asker asker, const PushRequest& request) {
+    pushes_->on_request(asker, request, answer_to(asker));
 }
 
 /// Asks the job's first node, which knows the state of all nodes of the job.
-void Daemon::on_status(std::uint32_t uid,
-                       const StatusRequest& request,
-                       const std::function<void(const Answer&)>& answer) {
+void Daemon::take(Asker asker, const StatusRequest& request) {
+    const auto answer = answer_to(asker);
+    const std::uint32_t uid = control_->uid_of(asker);
     const Report here = report_for(uid, request, *services_, *registry_, *pushes_);
     const std::string first = first_node_of(uid, request, *services_, *registry_);
     const bool is_asked =

@@ -20,6 +20,7 @@
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/registry.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "stager/messages/untrusted_fd.h"
 
 #include <functional>
@@ -51,7 +52,10 @@ class Daemon {
   private:
     Status open(Spawner spawner);
     Status open_children(Spawner spawner);
-    Status open_listeners();
+    void make_services();
+    void make_parts();
+    Status open_incoming();
+    Status open_control();
     Status watch_signals();
     void on_signal();
     void stop();
@@ -59,10 +63,17 @@ class Daemon {
     void log_counters();
     void refresh_counters();
     void hold_ports();
-    void on_request(ControlServer::ConnectionId id, const Request& request);
-    void on_status(std::uint32_t uid,
-                   const StatusRequest& request,
-                   const std::function<void(const Answer&)>& answer);
+
+    using Asker = ControlServer::ConnectionId;
+    void take(Asker asker, const PushRequest& request);
+    void take(Asker asker, const StatusRequest& request);
+    void take(Asker asker, const PingRequest& request);
+    /// The others are about stages.
+    template <class StageRequestKind>
+    void take(Asker asker, const StageRequestKind& request) {
+        registry_->on_request(request, answer_to(asker));
+    }
+    [[nodiscard]] std::function<void(const Answer&)> answer_to(Asker asker);
 
     Config config_;  ///< All parts refer to it, so that a reload takes effect everywhere.
     Logger& log_;
@@ -75,6 +86,7 @@ class Daemon {
     UniqueFd signals_;
     UniqueFd lock_;
     std::unique_ptr<Children> children_;
+    std::optional<Basics> basics_;
     std::optional<VerdictStore> verdicts_;
     std::unique_ptr<HostPool> hosts_;
     std::optional<ClosingProcess> closing_;
@@ -84,6 +96,7 @@ class Daemon {
     StagePlaces places_;
     PushPermits push_permits_;
     DataPorts ports_;
+    std::optional<LinkDialer> dialer_;
     std::optional<Services> services_;
     std::optional<ClusterCache> cluster_cache_;
     std::optional<LeaseServer> lease_server_;

@@ -26,16 +26,18 @@ bool is_first_word(const TreeMessage& message) {
 
 }  // namespace
 
-Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, Handlers handlers) {
-    auto listener = Listener::open(
-        services.config.port, services.links, services.credentials, services.log);
+Result<std::unique_ptr<Incoming>> Incoming::open(const Basics& basics,
+                                                 const LinkPolicy& policy,
+                                                 Credentials& credentials,
+                                                 Handlers handlers) {
+    auto listener = Listener::open(basics.config.port, policy, credentials, basics.log);
     if (!listener) {
         return listener.error();
     }
-    auto incoming = std::make_unique<Incoming>(
-        Token{}, services, std::move(*listener), std::move(handlers));
+    auto incoming =
+        std::make_unique<Incoming>(Token{}, basics, std::move(*listener), std::move(handlers));
     const Status watched =
-        services.loop.watch(incoming->listener_.fd(), EPOLLIN, [self = incoming.get()](auto) {
+        basics.loop.watch(incoming->listener_.fd(), EPOLLIN, [self = incoming.get()](auto) {
             self->on_connect();
         });
     if (!watched) {
@@ -44,20 +46,20 @@ Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, Handlers ha
     return incoming;
 }
 
-Incoming::Incoming(Token /*token*/, Services& services, Listener listener, Handlers handlers)
-    : services_{services}, listener_{std::move(listener)}, handlers_{std::move(handlers)} {
+Incoming::Incoming(Token /*token*/, const Basics& basics, Listener listener, Handlers handlers)
+    : basics_{basics}, listener_{std::move(listener)}, handlers_{std::move(handlers)} {
 }
 
 Incoming::~Incoming() {
-    services_.loop.forget(listener_.fd());
+    basics_.loop.forget(listener_.fd());
     for (const PendingConnection& pending : pending_) {
-        services_.loop.cancel(pending.timer);
+        basics_.loop.cancel(pending.timer);
     }
 }
 
 void Incoming::on_connect() {
-    for (auto& link : listener_.accept(services_.loop.now())) {
-        auto driven = std::make_unique<DrivenLink>(services_.loop, std::move(link), [] {});
+    for (auto& link : listener_.accept(basics_.loop.now())) {
+        auto driven = std::make_unique<DrivenLink>(basics_.loop, std::move(link), [] {});
         const DrivenLink* key = driven.get();
         driven->set_on_change([this, key] { on_change(key); });
         pending_.push_back({.link = std::move(driven), .settled = false, .timer = 0});
@@ -84,8 +86,8 @@ void Incoming::on_change(const DrivenLink* link) {
     const bool is_new = state == Link::State::open || state == Link::State::closed;
     if (is_new && !pending->settled) {
         pending->settled = true;
-        listener_.settle(pending->link->link(), services_.loop.now());
-        pending->timer = services_.loop.after(kSetupMax, [this, link] {
+        listener_.settle(pending->link->link(), basics_.loop.now());
+        pending->timer = basics_.loop.after(kSetupMax, [this, link] {
             if (const auto late = find(link); late != pending_.end()) {
                 remove(late);
             }
@@ -107,8 +109,8 @@ void Incoming::on_frame(std::list<PendingConnection>::iterator pending, Bytes fr
         return;
     }
     if (!message || !is_first_word(*message)) {
-        ++services_.counters.messages_refused;
-        services_.log.warn(
+        ++basics_.counters.messages_refused;
+        basics_.log.warn(
             "unexpected first message from another stagecastd; do both nodes run one version?",
             {{"node", pending->link->link().peer_name()},
              {"why",
@@ -138,7 +140,7 @@ void Incoming::hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink>
 }
 
 void Incoming::remove(std::list<PendingConnection>::iterator pending) {
-    services_.loop.cancel(pending->timer);
+    basics_.loop.cancel(pending->timer);
     pending_.erase(pending);
 }
 

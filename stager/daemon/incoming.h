@@ -5,8 +5,8 @@
 // counted.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/tree/driven_link.h"
 #include "stager/daemon/tree/tree_message.h"
 #include "stager/link/listener.h"
@@ -32,9 +32,12 @@ class Incoming {
         std::function<std::string(const ReportQuestion& question)> report;
     };
 
-    /// `services` outlives the object.
-    static Result<std::unique_ptr<Incoming>> open(Services& services, Handlers handlers);
-    Incoming(Token token, Services& services, Listener listener, Handlers handlers);
+    /// All but `handlers` outlive the object.
+    static Result<std::unique_ptr<Incoming>> open(const Basics& basics,
+                                                  const LinkPolicy& policy,
+                                                  Credentials& credentials,
+                                                  Handlers handlers);
+    Incoming(Token token, const Basics& basics, Listener listener, Handlers handlers);
     Incoming(const Incoming&) = delete;
     Incoming& operator=(const Incoming&) = delete;
     ~Incoming();
@@ -56,7 +59,7 @@ class Incoming {
     void hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink> link);
     void remove(std::list<PendingConnection>::iterator pending);
 
-    Services& services_;
+    const Basics& basics_;
     Listener listener_;
     Handlers handlers_;
     std::list<PendingConnection> pending_;

@@ -160,10 +160,13 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
     return text;
 }
 
-MetricsFile::MetricsFile(const Services& services, std::function<void()> refresh)
-    : services_{services}, refresh_{std::move(refresh)}, alarm_{services.loop, [this] {
-                                                                    write();
-                                                                }} {
+MetricsFile::MetricsFile(const Basics& basics,
+                         const StagePlaces& places,
+                         std::function<void()> refresh)
+    : basics_{basics},
+      places_{places},
+      refresh_{std::move(refresh)},
+      alarm_{basics.loop, [this] { write(); }} {
     gauges_.started_at = ::time(nullptr);
 }
 
@@ -174,8 +177,8 @@ MetricsFile::~MetricsFile() {
 }
 
 void MetricsFile::write() {
-    alarm_.set(services_.loop.now() + kMetricsEvery);
-    const std::string& path = services_.config.metrics_file;
+    alarm_.set(basics_.loop.now() + kMetricsEvery);
+    const std::string& path = basics_.config.metrics_file;
     if (!written_.empty() && written_ != path) {
         static_cast<void>(::unlink(written_.c_str()));
         written_.clear();
@@ -184,15 +187,15 @@ void MetricsFile::write() {
         return;
     }
     refresh_();
-    gauges_.stages_running = services_.places.taken() + services_.places.taken_by_members();
-    gauges_.is_enabled = services_.config.enabled;
-    const Status written = write_whole(path, metrics_text(services_.counters, gauges_));
+    gauges_.stages_running = places_.taken() + places_.taken_by_members();
+    gauges_.is_enabled = basics_.config.enabled;
+    const Status written = write_whole(path, metrics_text(basics_.counters, gauges_));
     if (written) {
         written_ = path;
         has_warned_ = false;
     } else if (!std::exchange(has_warned_, true)) {
-        services_.log.warn("cannot write MetricsFile; does its directory exist?",
-                           {{"why", written.error().sentence()}});
+        basics_.log.warn("cannot write MetricsFile; does its directory exist?",
+                         {{"why", written.error().sentence()}});
     }
 }
 

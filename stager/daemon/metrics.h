@@ -6,12 +6,14 @@
 // daemon is not running. Names and labels are fixed, so no job and no user can add a series.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 
 #include <string>
 
 namespace stage {
+
+class StagePlaces;
 
 inline constexpr Duration kMetricsEvery = std::chrono::seconds{15};
 
@@ -27,8 +29,8 @@ struct Gauges {
 
 class MetricsFile {
   public:
-    /// `services` outlives the object. `refresh` brings the counters up to date.
-    MetricsFile(const Services& services, std::function<void()> refresh);
+    /// Both outlive the object. `refresh` brings the counters up to date.
+    MetricsFile(const Basics& basics, const StagePlaces& places, std::function<void()> refresh);
     MetricsFile(const MetricsFile&) = delete;
     MetricsFile& operator=(const MetricsFile&) = delete;
     /// Removes the file: a daemon that stops in order leaves no old numbers.
@@ -38,7 +40,8 @@ class MetricsFile {
     void write();
 
   private:
-    const Services& services_;
+    const Basics& basics_;
+    const StagePlaces& places_;
     std::function<void()> refresh_;
     Gauges gauges_;
     std::string written_;  ///< The path of the file as last written.

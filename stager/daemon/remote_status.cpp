@@ -7,10 +7,14 @@
 
 namespace stage {
 
-RemoteStatus::RemoteStatus(Services& services)
-    : services_{services},
-      asker_{services.loop, services.children},
-      alarm_{services.loop, [this] { finish(std::nullopt); }} {
+RemoteStatus::RemoteStatus(const Basics& basics,
+                           const NodeAddresses& addresses,
+                           const LinkDialer& dialer)
+    : basics_{basics},
+      addresses_{addresses},
+      dialer_{dialer},
+      asker_{basics.loop, basics.children},
+      alarm_{basics.loop, [this] { finish(std::nullopt); }} {
 }
 
 void RemoteStatus::ask(const ReportQuestion& question,
@@ -18,8 +22,8 @@ void RemoteStatus::ask(const ReportQuestion& question,
                        OnReport on_report) {
     question_ = question;
     on_report_ = std::move(on_report);
-    alarm_.set(services_.loop.now() + kRemoteStatusMax);
-    const auto known = services_.addresses.of(node);
+    alarm_.set(basics_.loop.now() + kRemoteStatusMax);
+    const auto known = addresses_.of(node);
     if (known) {
         connect(node, *known);
         return;
@@ -39,16 +43,12 @@ void RemoteStatus::ask(const ReportQuestion& question,
 }
 
 void RemoteStatus::connect(const std::string& node, const std::string& host) {
-    const auto address = Address::parse(host, services_.config.port);
-    if (!address) {
-        alarm_.set(services_.loop.now());  // The answer comes later, from the loop.
+    auto link = dialer_.dial(node, host, [this] { on_change(); });
+    if (!link) {
+        alarm_.set(basics_.loop.now());  // The answer comes later, from the loop.
         return;
     }
-    link_ = std::make_unique<DrivenLink>(
-        services_.loop,
-        Link::connect(
-            services_.links, services_.credentials, node, *address, services_.loop.now()),
-        [this] { on_change(); });
+    link_ = std::move(*link);
     link_->send(encode(TreeMessage{question_}));
 }
 
@@ -79,10 +79,10 @@ bool RemoteStatuses::ask(const ReportQuestion& question,
         return false;
     }
     const std::uint64_t id = ++last_;
-    asked_[id] = std::make_shared<RemoteStatus>(services_);
+    asked_[id] = std::make_shared<RemoteStatus>(basics_, addresses_, dialer_);
     asked_[id]->ask(question, node, [this, id, on_report = std::move(on_report)](auto report) {
         // Not within its own callback.
-        services_.loop.defer([gone = std::move(asked_[id])] {});
+        basics_.loop.defer([gone = std::move(asked_[id])] {});
         asked_.erase(id);
         on_report(std::move(report));
     });

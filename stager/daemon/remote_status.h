@@ -5,10 +5,12 @@
 // root's daemons can connect to it. If it does not answer, this node's own state has to do.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/node_addresses.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "stager/daemon/tree/tree_message.h"
 
 #include <functional>
@@ -27,8 +29,10 @@ class RemoteStatus {
     /// The JSON, or nothing if the node did not answer. The callback may destroy the object.
     using OnReport = std::function<void(std::optional<std::string>)>;
 
-    /// `services` outlives the object.
-    explicit RemoteStatus(Services& services);
+    /// All three outlive the object.
+    RemoteStatus(const Basics& basics,
+                 const NodeAddresses& addresses,
+                 const LinkDialer& dialer);
     RemoteStatus(const RemoteStatus&) = delete;
     RemoteStatus& operator=(const RemoteStatus&) = delete;
     ~RemoteStatus() = default;
@@ -41,7 +45,9 @@ class RemoteStatus {
     void on_change();
     void finish(std::optional<std::string> report);
 
-    Services& services_;
+    const Basics& basics_;
+    const NodeAddresses& addresses_;
+    const LinkDialer& dialer_;
     SlurmAsker asker_;
     ReportQuestion question_;
     std::unique_ptr<DrivenLink> link_;
@@ -52,8 +58,11 @@ class RemoteStatus {
 /// The questions under way, at most kRemoteStatusesMax.
 class RemoteStatuses {
   public:
-    /// `services` outlives the object.
-    explicit RemoteStatuses(Services& services) : services_{services} {}
+    /// All three outlive the object.
+    RemoteStatuses(const Basics& basics,
+                   const NodeAddresses& addresses,
+                   const LinkDialer& dialer)
+        : basics_{basics}, addresses_{addresses}, dialer_{dialer} {}
 
     /// False, and no callback, if too many are under way.
     [[nodiscard]] bool ask(const ReportQuestion& question,
@@ -61,7 +70,9 @@ class RemoteStatuses {
                            RemoteStatus::OnReport on_report);
 
   private:
-    Services& services_;
+    const Basics& basics_;
+    const NodeAddresses& addresses_;
+    const LinkDialer& dialer_;
     std::map<std::uint64_t, std::shared_ptr<RemoteStatus>> asked_;
     std::uint64_t last_ = 0;
 };

@@ -50,7 +50,7 @@ json pushes_for(std::uint32_t uid, const StatusRequest& request, const Pushes& p
 
 /// For `stagecast doctor`.
 json data_ports_of(const Services& services) {
-    const auto& range = services.config.data_port_range;
+    const auto& range = services.basics.config.data_port_range;
     std::size_t held = 0;
     for (unsigned port = range.first; port <= range.last; ++port) {
         held += services.ports.is_held(static_cast<std::uint16_t>(port)) ? 1U : 0U;

@@ -4,6 +4,7 @@
 // stage whose first node it is, the state of all nodes.
 #pragma once
 
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/push/pushes.h"
 #include "stager/daemon/stage/registry.h"
 

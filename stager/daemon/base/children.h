@@ -9,6 +9,12 @@
 
 namespace stage {
 
+/// The spawner's roles, by number.
+inline constexpr std::uint32_t kRoleMunge = 0;
+inline constexpr std::uint32_t kRoleSlurmQuery = 1;
+inline constexpr std::uint32_t kRoleCacheCopier = 2;
+inline constexpr std::uint32_t kRoleClosing = 3;
+
 class Children {
     struct Token {};  ///< Only open() and the like make one.
 

@@ -1,10 +1,11 @@
 // Names what all stages of a daemon share.
 //
-// Stages and their parts borrow it; all of it outlives them.
+// The registry, each stage and each push borrow it, and give their parts what those use; all of
+// it outlives them.
 #pragma once
 
-#include "stager/config/config.h"
 #include "stager/control/message.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/node_addresses.h"
 
 #include <deque>
@@ -12,25 +13,15 @@
 
 namespace stage {
 
-class Children;
-class Credentials;
 class DataPorts;
 class HostPool;
-class Logger;
-class Loop;
+class LinkDialer;
 class NodeCache;
 class PushPermits;
 class StagePlaces;
 class UserClosers;
 class VerdictStore;
-struct Counters;
 struct LinkPolicy;
-
-/// The spawner's roles, by number.
-inline constexpr std::uint32_t kRoleMunge = 0;
-inline constexpr std::uint32_t kRoleSlurmQuery = 1;
-inline constexpr std::uint32_t kRoleCacheCopier = 2;
-inline constexpr std::uint32_t kRoleClosing = 3;
 
 /// A stage that is over, for `stagecast explain`.
 struct EndedStage {
@@ -42,15 +33,11 @@ struct EndedStage {
 inline constexpr std::size_t kMaxEnded = 256;
 
 struct Services {
-    Loop& loop;
-    const Logger& log;
-    const Config& config;
-    Counters& counters;
-    Children& children;
+    const Basics& basics;
     HostPool& hosts;
     VerdictStore& verdicts;
     LinkPolicy& links;
-    Credentials& credentials;
+    const LinkDialer& dialer;
     NodeCache& cache;
     UserClosers& closers;
     StagePlaces& places;

@@ -1,7 +1,6 @@
 #include "stager/daemon/base/slurm_asker.h"
 
 #include "stager/daemon/base/children.h"
-#include "stager/daemon/base/services.h"
 
 #include <sys/epoll.h>
 

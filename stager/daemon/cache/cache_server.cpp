@@ -25,7 +25,7 @@ constexpr Duration kTakeMax = std::chrono::seconds{10};
 CacheServer::~CacheServer() {
     for (const auto& [id, transfer] : transfers_) {
         if (transfer.copier) {
-            services_.loop.forget(transfer.copier.get());
+            basics_.loop.forget(transfer.copier.get());
         }
     }
 }
@@ -39,12 +39,12 @@ void CacheServer::on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLi
     Transfer& transfer = transfers_[id];
     transfer.link = std::move(link);
     transfer.link->set_on_change([this, id] { on_change(id); });
-    transfer.limit = std::make_unique<Alarm>(services_.loop, [this, id] { remove(id); });
-    transfer.limit->set(services_.loop.now() + kTakeMax);
+    transfer.limit = std::make_unique<Alarm>(basics_.loop, [this, id] { remove(id); });
+    transfer.limit->set(basics_.loop.now() + kTakeMax);
     FoundMessage found;
-    auto served = is_busy ? std::nullopt : services_.cache.serve(message.file);
+    auto served = is_busy ? std::nullopt : cache_.serve(message.file);
     if (!served) {
-        found.content = services_.cache.content_of(message.file).value_or(Content{});
+        found.content = cache_.content_of(message.file).value_or(Content{});
         transfer.link->send(encode(TreeMessage{found}));
         transfer.link->finish();
         return;
@@ -89,7 +89,7 @@ void CacheServer::on_take(std::uint64_t id) {
     Status begun = socket ? begin_sending(id, transfer, std::move(socket))
                           : Status{Error{Blame::node, "it sent more than TAKE"}};
     if (!begun) {
-        services_.log.info(
+        basics_.log.info(
             "cannot send a cached file to another node",
             {{"node", transfer.link->link().peer_name()}, {"why", begun.error().sentence()}});
         remove(id);
@@ -97,7 +97,7 @@ void CacheServer::on_take(std::uint64_t id) {
 }
 
 Status CacheServer::begin_sending(std::uint64_t id, Transfer& transfer, UniqueFd socket) {
-    auto role = services_.children.start_role(
+    auto role = basics_.children.start_role(
         kRoleCacheCopier, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
             const auto found = transfers_.find(id);
             if (found != transfers_.end()) {
@@ -112,18 +112,18 @@ Status CacheServer::begin_sending(std::uint64_t id, Transfer& transfer, UniqueFd
         send_with_descriptors(role->socket.get(), encode_copy_order(transfer.order), fds);
     if (sent) {
         sent =
-            services_.loop.watch(role->socket.get(), EPOLLIN, [this, id](auto) { remove(id); });
+            basics_.loop.watch(role->socket.get(), EPOLLIN, [this, id](auto) { remove(id); });
     }
     if (!sent) {
         return sent;
     }
     transfer.copier = std::move(role->socket);
     transfer.file.reset();
-    transfer.limit = std::make_unique<Alarm>(services_.loop, [this, id] {
-        services_.children.kill(transfers_.at(id).pid, SIGKILL);
+    transfer.limit = std::make_unique<Alarm>(basics_.loop, [this, id] {
+        basics_.children.kill(transfers_.at(id).pid, SIGKILL);
         remove(id);
     });
-    transfer.limit->set(services_.loop.now() + copy_max(transfer.order.size));
+    transfer.limit->set(basics_.loop.now() + copy_max(transfer.order.size));
     return {};
 }
 
@@ -134,10 +134,10 @@ void CacheServer::remove(std::uint64_t id) {
         return;
     }
     if (found->second.copier) {
-        services_.loop.forget(found->second.copier.get());
+        basics_.loop.forget(found->second.copier.get());
     }
     // Not within its own callback.
-    services_.loop.defer([gone = std::make_shared<Transfer>(std::move(found->second))] {});
+    basics_.loop.defer([gone = std::make_shared<Transfer>(std::move(found->second))] {});
     transfers_.erase(found);
 }
 

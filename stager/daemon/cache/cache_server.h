@@ -6,8 +6,8 @@
 #pragma once
 
 #include "stager/cache/copier.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/tree/driven_link.h"
 #include "stager/daemon/tree/tree_message.h"
 
@@ -15,6 +15,8 @@
 #include <memory>
 
 namespace stage {
+
+class NodeCache;
 
 /// Files that are sent to other nodes at one time; one more node is asked to retry later.
 inline constexpr std::size_t kTransfersMax = 16;
@@ -24,8 +26,8 @@ inline constexpr std::size_t kFetchersMax = 256;
 
 class CacheServer {
   public:
-    /// `services` outlives the object.
-    explicit CacheServer(Services& services) : services_{services} {}
+    /// Both arguments outlive the object.
+    CacheServer(const Basics& basics, NodeCache& cache) : basics_{basics}, cache_{cache} {}
     CacheServer(const CacheServer&) = delete;
     CacheServer& operator=(const CacheServer&) = delete;
     ~CacheServer();
@@ -49,7 +51,8 @@ class CacheServer {
     [[nodiscard]] Status begin_sending(std::uint64_t id, Transfer& transfer, UniqueFd socket);
     void remove(std::uint64_t id);
 
-    Services& services_;
+    const Basics& basics_;
+    NodeCache& cache_;
     Transfers transfers_;
     std::uint64_t last_ = 0;
 };

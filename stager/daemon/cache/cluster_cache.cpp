@@ -11,13 +11,15 @@
 
 namespace stage {
 
-ClusterCache::ClusterCache(Services& services)
-    : services_{services}, lease_servers_{services, [this] { on_lease_servers(); }} {
-    services_.cache.set_peers(this);
+ClusterCache::ClusterCache(const Basics& basics, const LinkDialer& dialer, NodeCache& cache)
+    : basics_{basics}, dialer_{dialer}, cache_{cache}, lease_servers_{basics, [this] {
+                                                                          on_lease_servers();
+                                                                      }} {
+    cache_.set_peers(this);
 }
 
 ClusterCache::~ClusterCache() {
-    services_.cache.set_peers(nullptr);
+    cache_.set_peers(nullptr);
 }
 
 // ---- the lease server
@@ -25,12 +27,12 @@ ClusterCache::~ClusterCache() {
 void ClusterCache::ask(const LeasedFile& file, bool may_wait) {
     Session& session = sessions_[file];
     session.may_wait = may_wait;
-    session.pulse = std::make_unique<Alarm>(services_.loop, [this, file] { pulse(file); });
+    session.pulse = std::make_unique<Alarm>(basics_.loop, [this, file] { pulse(file); });
     session.silence =
-        std::make_unique<Alarm>(services_.loop, [this, file] { on_lease_server_gone(file); });
+        std::make_unique<Alarm>(basics_.loop, [this, file] { on_lease_server_gone(file); });
     session.holder_silence =
-        std::make_unique<Alarm>(services_.loop, [this, file] { missed(file); });
-    session.again = std::make_unique<Alarm>(services_.loop, [this, file] {
+        std::make_unique<Alarm>(basics_.loop, [this, file] { missed(file); });
+    session.again = std::make_unique<Alarm>(basics_.loop, [this, file] {
         if (const auto found = sessions_.find(file); found != sessions_.end()) {
             fetch(file, found->second);
         }
@@ -55,42 +57,38 @@ void ClusterCache::on_lease_servers() {
 
 void ClusterCache::begin(const LeasedFile& file, Session& session) {
     const SlurmNode* lease_server = lease_servers_.server_of(file);
-    const auto address = lease_server != nullptr
-                             ? Address::parse(lease_server->address, services_.config.port)
-                             : Result<Address>{Error{Blame::node, "no lease server is known"}};
-    if (!address) {
+    if (lease_server == nullptr) {
+        read(file);
+        return;
+    }
+    auto link = dialer_.dial(
+        lease_server->name, lease_server->address, [this, file] { on_lease_server(file); });
+    if (!link) {
         read(file);
         return;
     }
     session.phase = Phase::waiting;
-    session.lease_server =
-        std::make_unique<DrivenLink>(services_.loop,
-                                     Link::connect(services_.links,
-                                                   services_.credentials,
-                                                   lease_server->name,
-                                                   *address,
-                                                   services_.loop.now()),
-                                     [this, file] { on_lease_server(file); });
+    session.lease_server = std::move(*link);
     session.lease_server->send(
         encode(TreeMessage{LeaseMessage{.file = file, .may_wait = session.may_wait}}));
-    session.pulse->set(services_.loop.now() + kLeasePulse);
+    session.pulse->set(basics_.loop.now() + kLeasePulse);
     restart_silence(session);
 }
 
 /// Longer than ConnectTimeout, so that a link that does not open has failed before.
 Duration ClusterCache::silence_max() const {
-    return services_.config.connect_timeout + 3 * kLeasePulse;
+    return basics_.config.connect_timeout + 3 * kLeasePulse;
 }
 
 void ClusterCache::restart_silence(Session& session) {
-    session.silence->set(services_.loop.now() + silence_max());
+    session.silence->set(basics_.loop.now() + silence_max());
 }
 
 void ClusterCache::pulse(const LeasedFile& file) {
     const auto session = sessions_.find(file);
     if (session != sessions_.end() && session->second.lease_server) {
         session->second.lease_server->send(encode(TreeMessage{PulseMessage{}}));
-        session->second.pulse->set(services_.loop.now() + kLeasePulse);
+        session->second.pulse->set(basics_.loop.now() + kLeasePulse);
     }
 }
 
@@ -134,7 +132,7 @@ void ClusterCache::on_lease_server_gone(const LeasedFile& file) {
     if (session->second.lease_server && session->second.phase == Phase::waiting) {
         const Link& link = session->second.lease_server->link();
         lease_servers_.on_silent(link.peer_name());
-        services_.log.info(
+        basics_.log.info(
             "the lease server of a file does not answer; reading the file here",
             {{"node", link.peer_name()},
              {"why", link.error() ? link.error()->sentence() : "its stagecastd is silent"}});
@@ -169,7 +167,7 @@ void ClusterCache::read(const LeasedFile& file) {
     const auto session = sessions_.find(file);
     if (session != sessions_.end()) {
         session->second.phase = Phase::reading;
-        services_.cache.on_turn(file);
+        cache_.on_turn(file);
     }
 }
 
@@ -186,20 +184,14 @@ void ClusterCache::begin_fetching(const LeasedFile& file,
 
 void ClusterCache::fetch(const LeasedFile& file, Session& session) {
     const LeasedMessage& leased = session.where;
-    const auto address = Address::parse(leased.address, services_.config.port);
-    if (!address) {
+    auto link = dialer_.dial(leased.node, leased.address, [this, file] { on_holder(file); });
+    if (!link) {
         missed(file);
         return;
     }
-    session.holder = std::make_unique<DrivenLink>(services_.loop,
-                                                  Link::connect(services_.links,
-                                                                services_.credentials,
-                                                                leased.node,
-                                                                *address,
-                                                                services_.loop.now()),
-                                                  [this, file] { on_holder(file); });
+    session.holder = std::move(*link);
     session.holder->send(encode(TreeMessage{FetchMessage{file}}));
-    session.holder_silence->set(services_.loop.now() + silence_max());
+    session.holder_silence->set(basics_.loop.now() + silence_max());
 }
 
 void ClusterCache::on_holder(const LeasedFile& file) {
@@ -236,14 +228,14 @@ void ClusterCache::on_found(const LeasedFile& file,
         on_busy(file, session);
         return;
     }
-    const Status begun =
-        socket ? services_.cache.take_in(file, found.content, order, std::move(socket))
-               : Status{Error{Blame::node, "it is no longer in the cache there"}};
-    services_.log.info(begun ? "fetching a file from another node's cache"
-                             : "cannot fetch a file from another node's cache",
-                       {{"node", node},
-                        {"bytes", found.bytes},
-                        {"why", begun ? "" : begun.error().sentence()}});
+    const Status begun = socket
+                             ? cache_.take_in(file, found.content, order, std::move(socket))
+                             : Status{Error{Blame::node, "it is no longer in the cache there"}};
+    basics_.log.info(begun ? "fetching a file from another node's cache"
+                           : "cannot fetch a file from another node's cache",
+                     {{"node", node},
+                      {"bytes", found.bytes},
+                      {"why", begun ? "" : begun.error().sentence()}});
     if (!begun) {
         missed(file);
     }
@@ -251,7 +243,7 @@ void ClusterCache::on_found(const LeasedFile& file,
 
 void ClusterCache::on_busy(const LeasedFile& file, Session& session) {
     if (++session.times_busy <= kBusyTimesMax) {
-        session.again->set(services_.loop.now() + kBusyPause);
+        session.again->set(basics_.loop.now() + kBusyPause);
         return;
     }
     leave_lease_server(session);
@@ -289,7 +281,7 @@ void ClusterCache::settle(const LeasedFile& file, bool is_here) {
 
 void ClusterCache::drop(Sessions::iterator session) {
     // Not within its own callback.
-    services_.loop.defer([gone = std::make_shared<Session>(std::move(session->second))] {});
+    basics_.loop.defer([gone = std::make_shared<Session>(std::move(session->second))] {});
     sessions_.erase(session);
 }
 

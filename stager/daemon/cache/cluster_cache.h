@@ -11,6 +11,7 @@
 #include "stager/daemon/cache/cache_peers.h"
 #include "stager/daemon/cache/lease_servers.h"
 #include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "stager/daemon/tree/tree_message.h"
 
 #include <list>
@@ -19,6 +20,8 @@
 
 namespace stage {
 
+class NodeCache;
+
 /// A holder with no free transfer is asked again after this pause, at most kBusyTimesMax times;
 /// then this node reads, and the lease server goes on naming that holder to others.
 inline constexpr Duration kBusyPause = std::chrono::seconds{1};
@@ -26,8 +29,8 @@ inline constexpr unsigned kBusyTimesMax = 30;
 
 class ClusterCache final : public CachePeers {
   public:
-    /// `services` outlives the object.
-    explicit ClusterCache(Services& services);
+    /// All three outlive the object.
+    ClusterCache(const Basics& basics, const LinkDialer& dialer, NodeCache& cache);
     ClusterCache(const ClusterCache&) = delete;
     ClusterCache& operator=(const ClusterCache&) = delete;
     ~ClusterCache() override;
@@ -79,7 +82,9 @@ class ClusterCache final : public CachePeers {
     void drop(Sessions::iterator session);
     void close_when_sent(std::unique_ptr<DrivenLink> link);
 
-    Services& services_;
+    const Basics& basics_;
+    const LinkDialer& dialer_;
+    NodeCache& cache_;
     LeaseServers lease_servers_;
     Sessions sessions_;
     std::list<std::unique_ptr<DrivenLink>> ending_;  ///< Until their last message is sent.

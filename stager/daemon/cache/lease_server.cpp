@@ -17,13 +17,13 @@ void LeaseServer::on_lease(const LeaseMessage& message, std::unique_ptr<DrivenLi
     asker_link.link = std::move(link);
     asker_link.uid = message.file.uid;
     asker_link.link->set_on_change([this, asker] { on_change(asker); });
-    asker_link.pulse = std::make_unique<Alarm>(services_.loop, [this, asker] { pulse(asker); });
+    asker_link.pulse = std::make_unique<Alarm>(basics_.loop, [this, asker] { pulse(asker); });
     asker_link.silence =
-        std::make_unique<Alarm>(services_.loop, [this, asker] { remove(asker); });
+        std::make_unique<Alarm>(basics_.loop, [this, asker] { remove(asker); });
     restart_silence(asker_link);
     pulse(asker);
     const Link& peer = asker_link.link->link();
-    services_.log.debug("a node asks for the lease of a file", {{"node", peer.peer_name()}});
+    basics_.log.debug("a node asks for the lease of a file", {{"node", peer.peer_name()}});
     say(leases_.ask(asker,
                     {.node = peer.peer_name(), .address = peer.address().host()},
                     message.file,
@@ -53,14 +53,14 @@ bool LeaseServer::take_frame(NodeLeases::Asker asker) {
     if (const auto* held = message ? std::get_if<HeldMessage>(&*message) : nullptr) {
         say(held->is_held ? leases_.held(asker) : leases_.missed(asker));
     } else if (!message || !std::holds_alternative<PulseMessage>(*message)) {
-        ++services_.counters.messages_refused;
+        ++basics_.counters.messages_refused;
         remove(asker);
     }
     return true;
 }
 
 void LeaseServer::restart_silence(AskerLink& asker_link) {
-    asker_link.silence->set(services_.loop.now() + services_.config.connect_timeout +
+    asker_link.silence->set(basics_.loop.now() + basics_.config.connect_timeout +
                             3 * kLeasePulse);
 }
 
@@ -68,7 +68,7 @@ void LeaseServer::pulse(NodeLeases::Asker asker) {
     const auto found = asker_links_.find(asker);
     if (found != asker_links_.end()) {
         found->second.link->send(encode(TreeMessage{PulseMessage{}}));
-        found->second.pulse->set(services_.loop.now() + kLeasePulse);
+        found->second.pulse->set(basics_.loop.now() + kLeasePulse);
     }
 }
 
@@ -89,7 +89,7 @@ void LeaseServer::remove(NodeLeases::Asker asker) {
     }
     places_.leave(found->second.uid);
     // Not within its own callback.
-    services_.loop.defer([gone = std::make_shared<AskerLink>(std::move(found->second))] {});
+    basics_.loop.defer([gone = std::make_shared<AskerLink>(std::move(found->second))] {});
     asker_links_.erase(found);
     say(leases_.leave(asker));
 }

@@ -7,8 +7,8 @@
 
 #include "stager/cache/fair_places.h"
 #include "stager/cache/node_leases.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/tree/driven_link.h"
 #include "stager/daemon/tree/tree_message.h"
 
@@ -24,8 +24,8 @@ inline constexpr Duration kLeasePulse = std::chrono::seconds{1};
 
 class LeaseServer {
   public:
-    /// `services` outlives the object.
-    explicit LeaseServer(Services& services) : services_{services} {}
+    /// `basics` outlives the object.
+    explicit LeaseServer(const Basics& basics) : basics_{basics} {}
 
     void on_lease(const LeaseMessage& message, std::unique_ptr<DrivenLink> link);
 
@@ -44,7 +44,7 @@ class LeaseServer {
     void say(const NodeLeases::Words& words);
     void remove(NodeLeases::Asker asker);
 
-    Services& services_;
+    const Basics& basics_;
     NodeLeases leases_;
     std::map<NodeLeases::Asker, AskerLink> asker_links_;
     FairPlaces places_{kLeaseAskersMax};

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "stager/cache/leases.h"
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/slurm_asker.h"
 
 #include <functional>
@@ -26,11 +26,11 @@ class LeaseServers {
   public:
     using OnKnown = std::function<void()>;
 
-    /// `services` outlives the object. The loop calls `on_known` after each prepare().
-    LeaseServers(Services& services, OnKnown on_known)
-        : services_{services},
+    /// `basics` outlives the object. The loop calls `on_known` after each prepare().
+    LeaseServers(const Basics& basics, OnKnown on_known)
+        : basics_{basics},
           on_known_{std::move(on_known)},
-          asker_{services.loop, services.children} {}
+          asker_{basics.loop, basics.children} {}
 
     /// Asks Slurm for the nodes if the last answer is too old.
     void prepare();
@@ -43,7 +43,7 @@ class LeaseServers {
   private:
     void on_answer(const Result<SlurmAnswer>& answer);
 
-    Services& services_;
+    const Basics& basics_;
     OnKnown on_known_;
     SlurmAsker asker_;
     std::vector<SlurmNode> nodes_;

@@ -39,33 +39,37 @@ std::array<std::byte, Size> array_of(Bytes bytes) {
 
 }  // namespace
 
-NodeCache::NodeCache(Dependencies dependencies)
-    : deps_{dependencies}, begun_places_{kBegunMax}, jobs_{kJobsMax}, copiers_{kCopiersMax} {
+NodeCache::NodeCache(const Basics& basics, std::uint32_t copier_role)
+    : basics_{basics},
+      copier_role_{copier_role},
+      begun_places_{kBegunMax},
+      jobs_{kJobsMax},
+      copiers_{kCopiersMax} {
 }
 
 NodeCache::~NodeCache() {
     for (const auto& [id, copying] : copying_) {
-        deps_.loop.forget(copying.socket.get());
+        basics_.loop.forget(copying.socket.get());
     }
 }
 
 void NodeCache::open() {
-    const Config& config = deps_.config;
+    const Config& config = basics_.config;
     if (config.cache_size == 0) {
         return;
     }
     Result<UniqueFd> directory = open_cache_directory(config);
     if (!directory) {
-        deps_.log.error("the node cache is off", {{"why", directory.error().sentence()}});
+        basics_.log.error("the node cache is off", {{"why", directory.error().sentence()}});
         return;
     }
     store_.emplace(*std::move(directory));
     store_->sweep(index_);
     if (!make_room(0)) {
-        deps_.log.warn("the node cache is larger than CacheSize");
+        basics_.log.warn("the node cache is larger than CacheSize");
     }
-    deps_.log.info("opened the node cache",
-                   {{"entries", index_.entries().size()}, {"bytes", index_.taken()}});
+    basics_.log.info("opened the node cache",
+                     {{"entries", index_.entries().size()}, {"bytes", index_.taken()}});
 }
 
 // ---- workers' questions
@@ -134,7 +138,7 @@ UniqueFd NodeCache::open_for(Member member, const CacheKey& key) {
             index_.use(key, seconds_now());
             CacheStore::mark_used(file);
             used_[member].push_back(key);
-            ++deps_.counters.cache_hits;
+            ++basics_.counters.cache_hits;
         } else {
             drop(key);
         }
@@ -230,8 +234,8 @@ void NodeCache::begin_copies() {
             copiers_.leave(file.uid);
         }
         if (!begun) {
-            deps_.log.info("cannot keep a file in the node cache",
-                           {{"why", begun.error().sentence()}});
+            basics_.log.info("cannot keep a file in the node cache",
+                             {{"why", begun.error().sentence()}});
         }
         if (!is_part && (is_here || !begun)) {
             settle(file, is_here);
@@ -240,20 +244,20 @@ void NodeCache::begin_copies() {
 }
 
 Status NodeCache::make_room(std::uint64_t bytes) {
-    index_.set_quota(deps_.config.cache_size);
+    index_.set_quota(basics_.config.cache_size);
     const auto gone = index_.room_for(bytes);
     if (!gone) {
         return no_room();
     }
     for (const CacheKey& key : *gone) {
         drop(key);
-        ++deps_.counters.cache_evicted;
+        ++basics_.counters.cache_evicted;
     }
     return {};
 }
 
 Status NodeCache::begin_copy(Job& job) {
-    index_.set_quota(deps_.config.cache_size);
+    index_.set_quota(basics_.config.cache_size);
     // (The size of a part is not known yet.)
     if (!job.is_part() && !index_.could_take(least_taken(job.bytes) + kNameTakes)) {
         return no_room();
@@ -263,8 +267,8 @@ Status NodeCache::begin_copy(Job& job) {
         return std::move(draft).error();
     }
     const std::uint64_t id = ++last_copy_;
-    auto role = deps_.children.start_role(
-        deps_.copier_role, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
+    auto role = basics_.children.start_role(
+        copier_role_, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
             const auto found = copying_.find(id);
             if (found != copying_.end()) {
                 found->second.pid = event.pid;
@@ -275,8 +279,8 @@ Status NodeCache::begin_copy(Job& job) {
         role ? send_with_descriptors(role->socket.get(), encode_copy_order(job.order), fds)
              : Status{role.error()};
     if (sent) {
-        sent =
-            deps_.loop.watch(role->socket.get(), EPOLLIN, [this, id](auto) { on_copier(id); });
+        sent = basics_.loop.watch(
+            role->socket.get(), EPOLLIN, [this, id](auto) { on_copier(id); });
     }
     if (!sent) {
         store_->abandon(*draft);
@@ -285,11 +289,11 @@ Status NodeCache::begin_copy(Job& job) {
     Copying& copying = copying_[id];
     copying.socket = std::move(role->socket);
     copying.draft = *std::move(draft);
-    copying.alarm = std::make_unique<Alarm>(deps_.loop, [this, id] {
-        deps_.children.kill(copying_.at(id).pid, SIGKILL);
+    copying.alarm = std::make_unique<Alarm>(basics_.loop, [this, id] {
+        basics_.children.kill(copying_.at(id).pid, SIGKILL);
         end_copy(id, Error{Blame::node, "copying the file took too long"});
     });
-    copying.begun = deps_.loop.now();
+    copying.begun = basics_.loop.now();
     copying.alarm->set(copying.begun + copy_max(0));
     copying.job = std::move(job);
     copying.job.from.reset();  // The copier has its own descriptor.
@@ -307,7 +311,7 @@ void NodeCache::on_copier(std::uint64_t id) {
     const Bytes said = Bytes{answer}.first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (const auto wanted = decode_room_question(said)) {
         if (Status let = let_write(copying, *wanted); !let) {
-            deps_.children.kill(copying.pid, SIGKILL);
+            basics_.children.kill(copying.pid, SIGKILL);
             end_copy(id, std::move(let).error());
         }
         return;
@@ -340,7 +344,7 @@ void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
     if (found == copying_.end()) {
         return;
     }
-    deps_.loop.forget(found->second.socket.get());
+    basics_.loop.forget(found->second.socket.get());
     const Copying copying = std::move(found->second);
     copying_.erase(found);
     index_.unreserve(copying.reserved);
@@ -350,8 +354,8 @@ void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
     const Status taken = content ? take_over(copying, *content) : Status{content.error()};
     if (!taken) {
         store_->abandon(copying.draft);
-        deps_.log.info("cannot keep a file in the node cache",
-                       {{"why", taken.error().sentence()}});
+        basics_.log.info("cannot keep a file in the node cache",
+                         {{"why", taken.error().sentence()}});
     }
     if (copying.job.promised && !taken && undecided_.contains(copying.job.file)) {
         peers_->missed(copying.job.file);
@@ -379,7 +383,7 @@ Status NodeCache::take_over(const Copying& copying, const Content& content) {
             return published;
         }
         index_.put(key, CacheStore::size_of(copying.draft), ::time(nullptr));
-        ++(copying.job.promised ? deps_.counters.cache_fetched : deps_.counters.cache_kept);
+        ++(copying.job.promised ? basics_.counters.cache_fetched : basics_.counters.cache_kept);
     }
     if (const auto old = index_.learn(key.uid, copying.job.file.stamp, content)) {
         store_->forget(key.uid, *old);
@@ -388,7 +392,7 @@ Status NodeCache::take_over(const Copying& copying, const Content& content) {
     drop(part_of(key.uid, copying.job.file.stamp));
     // The file system's blocks and the stamp's link may take more than was estimated.
     if (!make_room(0)) {
-        deps_.log.warn("the node cache is larger than CacheSize");
+        basics_.log.warn("the node cache is larger than CacheSize");
     }
     return {};
 }
@@ -476,11 +480,11 @@ Status NodeCache::take_over_part(const Copying& copying) {
         return published;
     }
     index_.put(key, size, ::time(nullptr));
-    ++deps_.counters.cache_parts;
-    deps_.log.info("keeping the received part of a file",
-                   {{"uid", file.uid}, {"bytes", size.bytes}});
+    ++basics_.counters.cache_parts;
+    basics_.log.info("keeping the received part of a file",
+                     {{"uid", file.uid}, {"bytes", size.bytes}});
     if (!make_room(0)) {
-        deps_.log.warn("the node cache is larger than CacheSize");
+        basics_.log.warn("the node cache is larger than CacheSize");
     }
     return {};
 }

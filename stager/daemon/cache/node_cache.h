@@ -24,6 +24,7 @@
 #include "stager/cache/leases.h"
 #include "stager/cache/store.h"
 #include "stager/config/config.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
@@ -51,16 +52,8 @@ class NodeCache {
     /// The descriptor is borrowed for the call; -1 if there is none.
     using Reply = std::function<void(const WorkerCacheReply&, int file)>;
 
-    struct Dependencies {
-        Loop& loop;
-        const Logger& log;
-        const Config& config;
-        Counters& counters;
-        Children& children;
-        std::uint32_t copier_role = 0;
-    };
-    /// All dependencies outlive the object.
-    explicit NodeCache(Dependencies dependencies);
+    /// `basics` outlives the object. `copier_role` is run_cache_copier() among the spawner's.
+    NodeCache(const Basics& basics, std::uint32_t copier_role);
     NodeCache(const NodeCache&) = delete;
     NodeCache& operator=(const NodeCache&) = delete;
     ~NodeCache();
@@ -69,7 +62,7 @@ class NodeCache {
     void open();
     /// `peers` outlives the cache, or is unset before; null: every node reads for itself.
     void set_peers(CachePeers* peers);
-    [[nodiscard]] bool is_on() const { return store_ && deps_.config.cache_size > 0; }
+    [[nodiscard]] bool is_on() const { return store_ && basics_.config.cache_size > 0; }
     [[nodiscard]] const CacheIndex& index() const { return index_; }
 
     [[nodiscard]] Member enter() { return ++last_member_; }
@@ -166,7 +159,8 @@ class NodeCache {
     [[nodiscard]] UniqueFd open_for(Member member, const CacheKey& key);
     [[nodiscard]] std::vector<Begun> take_begun(Member member);
 
-    Dependencies deps_;
+    const Basics& basics_;
+    std::uint32_t copier_role_;
     std::optional<CacheStore> store_;
     CloserPtr removed_ = std::make_shared<DeferredCloser>();  ///< Closes large entries.
     CacheIndex index_;

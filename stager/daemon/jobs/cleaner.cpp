@@ -28,11 +28,10 @@ void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
 
 void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done) {
     const std::shared_ptr<void> done{
-        nullptr,
-        [&loop = services_.loop, call = std::move(on_done)](auto) { loop.defer(call); }};
-    for (const StageKey& key : services_.verdicts.all()) {
+        nullptr, [&loop = basics_.loop, call = std::move(on_done)](auto) { loop.defer(call); }};
+    for (const StageKey& key : verdicts_.all()) {
         if (key.job_id == job_id && (step_id == kWholeJob || key.step_id == step_id)) {
-            services_.verdicts.forget(key);
+            verdicts_.forget(key);
         }
     }
     left_.erase({job_id, step_id});
@@ -48,7 +47,7 @@ void Cleaner::enqueue(std::uint32_t job_id,
     const auto root = roots_.to_remove(job_id);
     const Result<Owner> owner = root ? owner_of(*root, job_id) : root.error();
     if (root && !owner && !is_gone(owner)) {  // The next sweep tries again.
-        warn_of(services_.log, job_id, owner.error().sentence());
+        warn_of(basics_.log, job_id, owner.error().sentence());
     }
     const std::vector<std::string> path = directory_names(job_id, step_id);
     const auto push = [&](Part part, RemoveRequest what) {
@@ -111,32 +110,32 @@ void Cleaner::start(Row row, Removal& removal) {
     if (!root) {
         return;
     }
-    const auto started = services_.children.remove_tree(
-        *root, removal.what, [this, row](const SpawnEvent& event) {
+    const auto started =
+        basics_.children.remove_tree(*root, removal.what, [this, row](const SpawnEvent& event) {
             if (event.kind != SpawnEvent::Kind::started) {
                 on_ended(row, event);
             }
         });
     removal.is_running = started.ok();
     if (!started) {
-        services_.log.warn("cannot remove a job's directory",
-                           {{"job", removal.job_id}, {"why", started.error().sentence()}});
+        basics_.log.warn("cannot remove a job's directory",
+                         {{"job", removal.job_id}, {"why", started.error().sentence()}});
     }
 }
 
 void Cleaner::on_ended(Row row, const SpawnEvent& event) {
     const Removal ended = std::move(queues_.at(row).front());
     queues_.at(row).pop_front();
-    services_.loop.after(kNextAfter, [this] { go_on(); });
+    basics_.loop.after(kNextAfter, [this] { go_on(); });
     if (ended.is_set_aside) {
         if (event.sentence.empty()) {  // Else the log named it when it was set aside.
-            services_.log.info("removed a directory that was set aside",
-                               {{"directory", ended.what.path.back()}, {"uid", row.first}});
+            basics_.log.info("removed a directory that was set aside",
+                             {{"directory", ended.what.path.back()}, {"uid", row.first}});
         }
         return;
     }
     if (!event.sentence.empty()) {
-        warn_of(services_.log, ended.job_id, event.sentence);
+        warn_of(basics_.log, ended.job_id, event.sentence);
         left_.emplace(ended.job_id, ended.step_id);
     }
     if (ended.step_id != kWholeJob) {
@@ -157,13 +156,13 @@ void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id)
                                     jobs_with_cleanup_lists(*root).contains(job_id)
                               : root.error().cause() != ENOENT;
     if (!is_left) {
-        services_.verdicts.forget_root(job_id);
+        verdicts_.forget_root(job_id);
     }
 }
 
 /// Removes a directory that was made for steps alone: no END for the job will arrive.
 void Cleaner::remove_empty_job(std::uint32_t job_id) {
-    const auto keys = services_.verdicts.all();
+    const auto keys = verdicts_.all();
     const bool has_more = std::any_of(
         keys.begin(), keys.end(), [&](const StageKey& key) { return key.job_id == job_id; });
     const auto root = roots_.to_remove(job_id);

@@ -9,7 +9,7 @@
 // process of its user, not one per job.
 #pragma once
 
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/jobs/job_directory.h"
 #include "stager/daemon/jobs/job_roots.h"
 #include "stager/spawn/request.h"
@@ -25,12 +25,15 @@
 
 namespace stage {
 
+class VerdictStore;
+
 class Cleaner {
   public:
     using OnDone = std::function<void()>;
 
-    /// Both arguments outlive the object.
-    Cleaner(Services& services, JobRoots& roots) : services_{services}, roots_{roots} {}
+    /// All three outlive the object.
+    Cleaner(const Basics& basics, VerdictStore& verdicts, JobRoots& roots)
+        : basics_{basics}, verdicts_{verdicts}, roots_{roots} {}
 
     /// Removes the directory of the job (kWholeJob) or of the step, what its cleanup lists
     /// name, and its stored verdicts, in the background. The loop calls `on_done`, whether
@@ -75,7 +78,8 @@ class Cleaner {
     void remove_empty_job(std::uint32_t job_id);
     void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 
-    Services& services_;
+    const Basics& basics_;
+    VerdictStore& verdicts_;
     JobRoots& roots_;
     std::map<Row, std::deque<Removal>> queues_;               ///< The first is next.
     std::set<std::pair<std::uint32_t, std::uint32_t>> left_;  ///< Job, step.

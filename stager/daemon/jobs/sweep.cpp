@@ -12,30 +12,21 @@
 
 namespace stage {
 
-Sweep::Sweep(Services& services,
-             StageRoot stage_root,
-             IsHere is_here,
-             Steps steps,
-             Remove remove,
-             RemoveSetAside remove_set_aside,
-             SweepTimes times)
-    : services_{services},
-      stage_root_{std::move(stage_root)},
-      is_here_{std::move(is_here)},
-      steps_{std::move(steps)},
-      remove_{std::move(remove)},
-      remove_set_aside_{std::move(remove_set_aside)},
+Sweep::Sweep(const Basics& basics, const VerdictStore& verdicts, Hooks hooks, SweepTimes times)
+    : basics_{basics},
+      verdicts_{verdicts},
+      hooks_{std::move(hooks)},
       times_{times},
-      asker_{services.loop, services.children},
-      alarm_{services.loop, [this] { begin(); }} {
+      asker_{basics.loop, basics.children},
+      alarm_{basics.loop, [this] { begin(); }} {
 }
 
 void Sweep::begin() {
-    alarm_.set(services_.loop.now() + drawn(times_.every));
-    remove_set_aside_();
+    alarm_.set(basics_.loop.now() + drawn(times_.every));
+    hooks_.remove_set_aside();
     std::set<std::uint32_t> jobs = jobs_here();
-    if (jobs.erase(kPushJob) > 0 && !is_here_(kPushJob)) {
-        remove_(kPushJob);  // Slurm does not know pushes, and none is running here.
+    if (jobs.erase(kPushJob) > 0 && !hooks_.is_here(kPushJob)) {
+        hooks_.remove(kPushJob);  // Slurm does not know pushes, and none is running here.
     }
     if (asker_.is_busy()) {
         return;
@@ -52,16 +43,16 @@ void Sweep::begin() {
 
 std::set<std::uint32_t> Sweep::jobs_here() {
     std::set<std::uint32_t> jobs;
-    if (const auto root = stage_root_()) {
+    if (const auto root = hooks_.stage_root()) {
         for (const std::string& name : numbered_directories(*root)) {
             jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
         }
         jobs.merge(jobs_with_cleanup_lists(*root));
     }
-    for (const StageKey& key : services_.verdicts.all()) {
+    for (const StageKey& key : verdicts_.all()) {
         jobs.insert(key.job_id);
     }
-    for (const std::uint32_t job_id : services_.verdicts.rooted()) {
+    for (const std::uint32_t job_id : verdicts_.rooted()) {
         jobs.insert(job_id);
     }
     return jobs;
@@ -69,12 +60,12 @@ std::set<std::uint32_t> Sweep::jobs_here() {
 
 /// The jobs of which this node itself knows no more, and whose time has come.
 std::vector<std::uint32_t> Sweep::due(const std::set<std::uint32_t>& jobs) {
-    const Instant now = services_.loop.now();
+    const Instant now = basics_.loop.now();
     std::erase_if(resting_, [&](const auto& one) { return !jobs.contains(one.first); });
-    const auto steps = jobs.empty() ? std::set<std::uint32_t>{} : steps_();
+    const auto steps = jobs.empty() ? std::set<std::uint32_t>{} : hooks_.steps();
     std::vector<std::uint32_t> due;
     for (const std::uint32_t job_id : jobs) {
-        if (is_here_(job_id) || steps.contains(job_id) || due.size() == kJobsMax) {
+        if (hooks_.is_here(job_id) || steps.contains(job_id) || due.size() == kJobsMax) {
             continue;
         }
         // Its epilog may still come within an hour; if no question was answered yet, an earlier
@@ -99,7 +90,7 @@ void Sweep::on_answer(const std::vector<std::uint32_t>& jobs,
     is_first_ = false;
     is_answered_ = is_answered_ || jobs_found != nullptr;
     if (jobs_found == nullptr) {
-        alarm_.set(services_.loop.now() + drawn(times_.if_silent));
+        alarm_.set(basics_.loop.now() + drawn(times_.if_silent));
     }
 }
 
@@ -107,15 +98,15 @@ void Sweep::judge(std::uint32_t job_id, const SlurmJob& job) {
     if (!is_over(job.state)) {
         Rest& rest = resting_[job_id];
         rest.length = std::clamp(2 * rest.length, times_.first_rest, times_.rest_max);
-        rest.until = services_.loop.now() + drawn(rest.length);
+        rest.until = basics_.loop.now() + drawn(rest.length);
         return;
     }
     resting_.erase(job_id);
-    if (!is_here_(job_id)) {
-        ++services_.counters.directories_swept;
-        services_.log.info("removing what an ended job has left behind",
-                           {{"job", job_id}, {"state", job.word}});
-        remove_(job_id);
+    if (!hooks_.is_here(job_id)) {
+        ++basics_.counters.directories_swept;
+        basics_.log.info("removing what an ended job has left behind",
+                         {{"job", job_id}, {"state", job.word}});
+        hooks_.remove(job_id);
     }
 }
 

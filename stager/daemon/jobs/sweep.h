@@ -10,8 +10,8 @@
 // that epilog may already have run.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/jobs/job_directory.h"
 
@@ -21,6 +21,8 @@
 #include <vector>
 
 namespace stage {
+
+class VerdictStore;
 
 /// How often a sweep runs, and when it asks about a job.
 struct SweepTimes {
@@ -32,21 +34,21 @@ struct SweepTimes {
 
 class Sweep {
   public:
-    using StageRoot = std::function<Result<int>()>;
-    using IsHere = std::function<bool(std::uint32_t job_id)>;
-    using Remove = std::function<void(std::uint32_t job_id)>;
-    using RemoveSetAside = std::function<void()>;
-    using Steps = std::function<std::set<std::uint32_t>()>;
+    struct Hooks {
+        std::function<Result<int>()> stage_root;
+        /// A stage of that job is open.
+        std::function<bool(std::uint32_t job_id)> is_here;
+        /// The jobs with a step on this node.
+        std::function<std::set<std::uint32_t>()> steps;
+        std::function<void(std::uint32_t job_id)> remove;
+        /// Called by every sweep; what was set aside is no job's any more.
+        std::function<void()> remove_set_aside;
+    };
 
-    /// `is_here`: a stage of that job is open. `steps`: the jobs with a step on this node.
-    /// `remove_set_aside`: called by every sweep; what was set aside is no job's any more.
-    /// `services` outlives the object.
-    Sweep(Services& services,
-          StageRoot stage_root,
-          IsHere is_here,
-          Steps steps,
-          Remove remove,
-          RemoveSetAside remove_set_aside,
+    /// Both references outlive the object.
+    Sweep(const Basics& basics,
+          const VerdictStore& verdicts,
+          Hooks hooks,
           SweepTimes times = {});
     Sweep(const Sweep&) = delete;
     Sweep& operator=(const Sweep&) = delete;
@@ -68,12 +70,9 @@ class Sweep {
     [[nodiscard]] bool is_over(SlurmJobState state) const;
     [[nodiscard]] Duration drawn(Duration length) const;
 
-    Services& services_;
-    StageRoot stage_root_;
-    IsHere is_here_;
-    Steps steps_;
-    Remove remove_;
-    RemoveSetAside remove_set_aside_;
+    const Basics& basics_;
+    const VerdictStore& verdicts_;
+    Hooks hooks_;
     SweepTimes times_;
     SlurmAsker asker_;
     std::map<std::uint32_t, Rest> resting_;  ///< Jobs not to be asked about yet.

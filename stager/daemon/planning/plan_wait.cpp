@@ -19,15 +19,24 @@ constexpr std::size_t kWatchedMax = 32;
 
 }  // namespace
 
-PlanWait::PlanWait(Services& services, PlaceTicket& place, JobWatch& watch, Hooks hooks)
-    : services_{services},
+PlanWait::PlanWait(const Basics& basics,
+                   const Resources& resources,
+                   PlaceTicket& place,
+                   JobWatch& watch,
+                   Hooks hooks)
+    : basics_{basics},
+      places_{resources.places},
+      addresses_{resources.addresses},
       place_{place},
       watch_{watch},
       hooks_{std::move(hooks)},
-      planner_{services},
-      probe_{services},
-      asker_{services.loop, services.children},
-      alarm_{services.loop, [this] { on_late(); }} {
+      planner_{basics,
+               {.addresses = resources.addresses,
+                .hosts = resources.hosts,
+                .ports = resources.ports}},
+      probe_{basics, resources.addresses, resources.dialer},
+      asker_{basics.loop, basics.children},
+      alarm_{basics.loop, [this] { on_late(); }} {
 }
 
 void PlanWait::begin(const StageRequest& request,
@@ -36,7 +45,7 @@ void PlanWait::begin(const StageRequest& request,
     request_ = request;
     announced_ = announced;
     limits_ = limits;
-    if (!services_.config.enabled) {
+    if (!basics_.config.enabled) {
         fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
         return;
     }
@@ -71,10 +80,9 @@ void PlanWait::fail(Blame blame, std::string sentence) {
 /// The time for what it waits for is over.
 void PlanWait::on_late() {
     if (place_.is_waiting()) {
-        fail(Blame::node,
-             no_place_became_free(services_.config, services_.places, limits_.words));
+        fail(Blame::node, no_place_became_free(basics_.config, places_, limits_.words));
     } else if (setup_wait_) {
-        const bool is_known = services_.addresses.of(setup_wait_->first_node()).has_value();
+        const bool is_known = addresses_.of(setup_wait_->first_node()).has_value();
         take_step(setup_wait_->on_late(times(), is_known));
     }
 }
@@ -85,7 +93,7 @@ void PlanWait::on_late() {
 void PlanWait::await_place(std::vector<std::string> names) {
     is_first_ = true;
     alarm_.set(announced_ + limits_.ends.work);
-    if (services_.places.waiting() < kWatchedMax) {
+    if (places_.waiting() < kWatchedMax) {
         watch_.start(std::nullopt);
     }
     const bool may_wait = place_.wait(request_.uid, [this, names = std::move(names)] {
@@ -118,15 +126,15 @@ void PlanWait::make_plan(std::vector<std::string> names) {
 
 void PlanWait::await_setup(const std::string& first, std::size_t rank, std::size_t nodes) {
     setup_wait_.emplace(first, Rank{static_cast<Rank::rep>(rank)});
-    const Instant until = services_.loop.now() + setup_max(services_.config, rank, nodes);
+    const Instant until = basics_.loop.now() + setup_max(basics_.config, rank, nodes);
     alarm_.set(std::min(until, announced_ + limits_.time));
     watch_.look_once(kEarlyLook + kLookTurn * rank);
 }
 
 setup_wait::Times PlanWait::times() const {
-    return {.now = services_.loop.now(),
+    return {.now = basics_.loop.now(),
             .announced = announced_,
-            .announce_timeout = services_.config.announce_timeout,
+            .announce_timeout = basics_.config.announce_timeout,
             .limits = limits_};
 }
 
@@ -161,7 +169,7 @@ void PlanWait::take(setup_wait::AskFirstNode& step) {
 /// The first node would run the job as if nothing were wrong: it has no plugin to stop it.
 void PlanWait::take(setup_wait::CancelJob& step) {
     const StageKey& key = request_.key;
-    services_.log.warn(
+    basics_.log.warn(
         "a job is cancelled: its first node can't stop it; see plugstack.conf there",
         {{"job", key.job_id}, {"why", step.reason}});
     const bool is_step = key.step_id != kWholeJob;
@@ -171,7 +179,7 @@ void PlanWait::take(setup_wait::CancelJob& step) {
                            .sentence = "stagecast: " + step.reason},
                [this](const Result<SlurmAnswer>& answer) {
                    if (!answer) {
-                       services_.log.warn(
+                       basics_.log.warn(
                            "cancelling failed; do it by hand",
                            {{"job", request_.key.job_id}, {"why", answer.error().sentence()}});
                    }

@@ -21,6 +21,14 @@ namespace stage {
 
 class PlanWait {
   public:
+    /// All of it outlives the object.
+    struct Resources {
+        const StagePlaces& places;
+        NodeAddresses& addresses;
+        const HostPool& hosts;
+        const DataPorts& ports;
+        const LinkDialer& dialer;
+    };
     struct Hooks {
         /// The plan, made here.
         std::function<void(const StagePlan&)> on_plan;
@@ -29,8 +37,12 @@ class PlanWait {
             on_fail;
     };
 
-    /// All three outlive it. No hook is called after stop().
-    PlanWait(Services& services, PlaceTicket& place, JobWatch& watch, Hooks hooks);
+    /// `basics`, `place` and `watch` outlive it. No hook is called after stop().
+    PlanWait(const Basics& basics,
+             const Resources& resources,
+             PlaceTicket& place,
+             JobWatch& watch,
+             Hooks hooks);
 
     /// Once. `limits` count from `announced`.
     void begin(const StageRequest& request, Instant announced, const StageLimits& limits);
@@ -57,7 +69,9 @@ class PlanWait {
     void take(setup_wait::CancelJob& step);
     void take(setup_wait::Fail& step);
 
-    Services& services_;
+    const Basics& basics_;
+    const StagePlaces& places_;
+    const NodeAddresses& addresses_;
     PlaceTicket& place_;
     JobWatch& watch_;
     Hooks hooks_;

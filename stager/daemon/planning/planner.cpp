@@ -46,17 +46,15 @@ bool may_name_array(std::string_view specs) {
 
 }  // namespace
 
-std::optional<std::uint16_t> draw_port(const Services& services,
+std::optional<std::uint16_t> draw_port(const Config& config,
+                                       const DataPorts& ports,
                                        const StagePlan& plan,
                                        const DataPorts::Ports& excluded) {
-    return services.ports.draw(services.config.data_port_range,
-                               plan.policies.flows,
-                               random_value<std::uint32_t>(),
-                               excluded);
+    return ports.draw(
+        config.data_port_range, plan.policies.flows, random_value<std::uint32_t>(), excluded);
 }
 
-StagePlan draw_plan(const Services& services, const StageRequest& request) {
-    const Config& config = services.config;
+StagePlan draw_plan(const Config& config, const DataPorts& ports, const StageRequest& request) {
     StagePlan plan;
     plan.session = random_value<std::array<std::byte, 16>>();
     plan.group_key = random_value<std::array<std::byte, 32>>();
@@ -84,7 +82,7 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
                      .flows = static_cast<std::uint8_t>(flows),
                      .group_leave = config.group_leave};
     // If none is free here, the node reports that when it opens its sockets.
-    plan.group_port = draw_port(services, plan, {}).value_or(config.data_port_range.first);
+    plan.group_port = draw_port(config, ports, plan, {}).value_or(config.data_port_range.first);
     return plan;
 }
 
@@ -146,10 +144,10 @@ void Planner::on_job(const Result<SlurmAnswer>& answer) {
 
 /// The nodes for which Slurm has to be asked.
 std::vector<std::string> Planner::unknown() const {
-    const Instant now = services_.loop.now();
+    const Instant now = basics_.loop.now();
     std::vector<std::string> unknown;
     for (const std::string& name : names_) {
-        if (!services_.addresses.is_fresh(name, now)) {
+        if (!addresses_.is_fresh(name, now)) {
             unknown.push_back(name);
         }
     }
@@ -158,16 +156,15 @@ std::vector<std::string> Planner::unknown() const {
 
 /// Whether all addresses are known, of whatever age.
 bool Planner::has_all() const {
-    return std::ranges::all_of(names_, [&](const std::string& name) {
-        return services_.addresses.of(name).has_value();
-    });
+    return std::ranges::all_of(
+        names_, [&](const std::string& name) { return addresses_.of(name).has_value(); });
 }
 
 /// A stage on one node needs no addresses.
 void Planner::find_addresses() {
     const auto missing = names_.size() == 1 ? std::vector<std::string>{} : unknown();
     if (missing.empty()) {
-        services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
             if (!alive.expired()) {
                 on_plan_(complete());
             }
@@ -195,26 +192,26 @@ void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
         return;
     }
     for (const SlurmNode& node : nodes != nullptr ? *nodes : std::vector<SlurmNode>{}) {
-        services_.addresses.learn(node.name, node.address, services_.loop.now());
+        addresses_.learn(node.name, node.address, basics_.loop.now());
     }
     on_plan_(complete());
 }
 
 Result<StagePlan> Planner::complete() const {
-    StagePlan plan = draw_plan(services_, request_);
+    StagePlan plan = draw_plan(basics_.config, ports_, request_);
     if (job_) {
         plan.array_job_id = job_->array_job_id;
         plan.array_task_id = job_->array_task_id;
     }
-    plan.drops_failed = services_.config.on_node_fault == OnNodeFault::drop &&
+    plan.drops_failed = basics_.config.on_node_fault == OnNodeFault::drop &&
                         request_.key.step_id == kWholeJob &&
                         options_in(request_.specs).is_no_kill;
     plan.cards_follow = choose_wire_up({.has_daemons = true,
-                                        .has_pmix = services_.hosts.can_serve(),
+                                        .has_pmix = hosts_.can_serve(),
                                         .is_root = request_.uid == 0,
                                         .members = names_.size()}) == WireUpKind::control_tree;
     for (const std::string& name : names_) {
-        const auto address = services_.addresses.of(name);
+        const auto address = addresses_.of(name);
         if (names_.size() > 1 && !address) {
             return Error{
                 Blame::internal,

@@ -12,7 +12,8 @@
 // within the site's limits.
 #pragma once
 
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/basics.h"
+#include "stager/daemon/base/node_addresses.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/tree/plan.h"
@@ -25,13 +26,25 @@
 
 namespace stage {
 
+class HostPool;
+
 class Planner {
   public:
+    /// All of it outlives the object.
+    struct Resources {
+        NodeAddresses& addresses;
+        const HostPool& hosts;
+        const DataPorts& ports;
+    };
     using OnPlan = std::function<void(Result<StagePlan>)>;
 
-    /// `services` outlives the object.
-    explicit Planner(Services& services)
-        : services_{services}, asker_{services.loop, services.children} {}
+    /// `basics` outlives the object.
+    Planner(const Basics& basics, const Resources& resources)
+        : basics_{basics},
+          addresses_{resources.addresses},
+          hosts_{resources.hosts},
+          ports_{resources.ports},
+          asker_{basics.loop, basics.children} {}
     Planner(const Planner&) = delete;
     Planner& operator=(const Planner&) = delete;
     ~Planner() = default;
@@ -50,7 +63,10 @@ class Planner {
     [[nodiscard]] bool has_all() const;
     [[nodiscard]] Result<StagePlan> complete() const;
 
-    Services& services_;
+    const Basics& basics_;
+    NodeAddresses& addresses_;
+    const HostPool& hosts_;
+    const DataPorts& ports_;
     SlurmAsker asker_;
     StageRequest request_;
     std::vector<std::string> names_;
@@ -64,10 +80,13 @@ class Planner {
                                                       const SlurmJob& job);
 
 /// Draws all random values of a plan; its nodes are left empty.
-[[nodiscard]] StagePlan draw_plan(const Services& services, const StageRequest& request);
+[[nodiscard]] StagePlan draw_plan(const Config& config,
+                                  const DataPorts& ports,
+                                  const StageRequest& request);
 
 /// Draws another port for a group whose members can't open `excluded`; nothing if none is left.
-[[nodiscard]] std::optional<std::uint16_t> draw_port(const Services& services,
+[[nodiscard]] std::optional<std::uint16_t> draw_port(const Config& config,
+                                                     const DataPorts& ports,
                                                      const StagePlan& plan,
                                                      const DataPorts::Ports& excluded);
 

@@ -8,14 +8,18 @@
 
 namespace stage {
 
-RootProbe::RootProbe(Services& services)
-    : services_{services},
-      asker_{services.loop, services.children},
-      alarm_{services.loop, [this] { finish(Said::nothing, "its stagecastd is silent"); }} {
+RootProbe::RootProbe(const Basics& basics,
+                     const NodeAddresses& addresses,
+                     const LinkDialer& dialer)
+    : basics_{basics},
+      addresses_{addresses},
+      dialer_{dialer},
+      asker_{basics.loop, basics.children},
+      alarm_{basics.loop, [this] { finish(Said::nothing, "its stagecastd is silent"); }} {
 }
 
 void RootProbe::ask(const AskMessage& question, const std::string& node, OnAnswer on_answer) {
-    const auto known = services_.addresses.of(node);
+    const auto known = addresses_.of(node);
     if (known) {
         ask(question, SlurmNode{.name = node, .address = *known}, std::move(on_answer));
         return;
@@ -42,19 +46,15 @@ void RootProbe::ask(const AskMessage& question, const SlurmNode& node, OnAnswer 
 }
 
 void RootProbe::connect(const SlurmNode& node) {
-    const auto address = Address::parse(node.address, services_.config.port);
-    if (!address) {
-        finish(Said::nothing, address.error().sentence());
+    auto link = dialer_.dial(node.name, node.address, [this] { on_change(); });
+    if (!link) {
+        finish(Said::nothing, link.error().sentence());
         return;
     }
-    const Instant now = services_.loop.now();
-    link_ = std::make_unique<DrivenLink>(
-        services_.loop,
-        Link::connect(services_.links, services_.credentials, node.name, *address, now),
-        [this] { on_change(); });
+    link_ = std::move(*link);
     link_->send(encode(question_));
     const Duration for_slurm = question_.request ? kSlurmAnswerMax : Duration{};
-    alarm_.set(now + 2 * services_.config.connect_timeout + for_slurm);
+    alarm_.set(basics_.loop.now() + 2 * basics_.config.connect_timeout + for_slurm);
 }
 
 void RootProbe::on_change() {

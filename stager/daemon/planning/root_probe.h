@@ -6,10 +6,12 @@
 // would stop the job.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/node_addresses.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "stager/daemon/tree/tree_message.h"
 
 #include <functional>
@@ -24,8 +26,8 @@ class RootProbe {
     /// `why`: for nothing, the error.
     using OnAnswer = std::function<void(Said said, const std::string& why)>;
 
-    /// `services` outlives the object.
-    explicit RootProbe(Services& services);
+    /// All three outlive the object.
+    RootProbe(const Basics& basics, const NodeAddresses& addresses, const LinkDialer& dialer);
     RootProbe(const RootProbe&) = delete;
     RootProbe& operator=(const RootProbe&) = delete;
     ~RootProbe() = default;
@@ -41,7 +43,9 @@ class RootProbe {
     void on_change();
     void finish(Said said, const std::string& why);
 
-    Services& services_;
+    const Basics& basics_;
+    const NodeAddresses& addresses_;
+    const LinkDialer& dialer_;
     SlurmAsker asker_;
     std::unique_ptr<DrivenLink> link_;
     Alarm alarm_;

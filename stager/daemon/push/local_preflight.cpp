@@ -34,23 +34,23 @@ WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
 
 }  // namespace
 
-LocalPreflight::LocalPreflight(Services& services, const PreflightOrder& order, OnDone on_done)
+LocalPreflight::LocalPreflight(const Basics& basics,
+                               UserClosers& closers,
+                               const PreflightOrder& order,
+                               OnDone on_done)
     : on_done_{std::move(on_done)},
-      loop_{services.loop},
-      limit_{services.loop, [this] {
+      loop_{basics.loop},
+      limit_{basics.loop, [this] {
                  finish(Error{Blame::node, "checking the disk took longer than StageTimeout"}
                             .remedy("check whether the file systems there respond"));
              }} {
     StageRequest request;
     request.key.job_id = kPushJob;
-    const WorkerOrder worker{.program = worker_program(services.config, request, {}),
+    const WorkerOrder worker{.program = worker_program(basics.config, request, {}),
                              .stage = "push",
-                             .closer = services.closers.of(request.uid)};
+                             .closer = closers.of(request.uid)};
     auto started = WorkerProcess::start(
-        services.loop,
-        services.children,
-        services.counters,
-        services.log,
+        basics,
         worker,
         {.on_started = [] {},
          .on_message = [this](FromWorker message,
@@ -65,9 +65,9 @@ LocalPreflight::LocalPreflight(Services& services, const PreflightOrder& order, 
         return;
     }
     worker_ = std::move(*started);
-    worker_->send(setup_of(services.config, order));
+    worker_->send(setup_of(basics.config, order));
     if (!order.compares) {
-        limit_.set(loop_.now() + services.config.stage_timeout);
+        limit_.set(loop_.now() + basics.config.stage_timeout);
     }
 }
 

@@ -4,8 +4,8 @@
 // (stager/worker/staging/preflight.h), and reports what the worker has found.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/run/worker_process.h"
 
 #include <functional>
@@ -27,8 +27,11 @@ class LocalPreflight {
     /// The loop calls `on_done` once, which may destroy the object. A check that takes longer
     /// than StageTimeout (its disk hangs) has failed; a comparison reads whole files, and may
     /// take as long as the node that asked for it waits. Destroying the object before ends the
-    /// worker. `services` outlives the object.
-    LocalPreflight(Services& services, const PreflightOrder& order, OnDone on_done);
+    /// worker. Both references outlive the object.
+    LocalPreflight(const Basics& basics,
+                   UserClosers& closers,
+                   const PreflightOrder& order,
+                   OnDone on_done);
     LocalPreflight(const LocalPreflight&) = delete;
     LocalPreflight& operator=(const LocalPreflight&) = delete;
     ~LocalPreflight() = default;

@@ -35,7 +35,7 @@ void PreflightServer::on_examine(const ExamineMessage& message,
                            .local = nullptr,
                            .pulse = nullptr});
     Preflight& preflight = preflights_.back();
-    auto objection = objection_to_push(services_.config, message.specs);
+    auto objection = objection_to_push(basics_.config, message.specs);
     if (!objection && preflights_.size() > kMaxPreflights) {
         objection = "too many pushes check this node at the same time; try again later";
     }
@@ -43,21 +43,21 @@ void PreflightServer::on_examine(const ExamineMessage& message,
         begin_unless(objection, preflight);
         return;
     }
-    preflight.pulse = std::make_unique<Alarm>(services_.loop, [this, key] { pulse(key); });
-    preflight.pulse->set(services_.loop.now() + kPulseEvery);
+    preflight.pulse = std::make_unique<Alarm>(basics_.loop, [this, key] { pulse(key); });
+    preflight.pulse->set(basics_.loop.now() + kPulseEvery);
     judge_source(preflight);
 }
 
 /// Uses Slurm's earlier answer if it fits: of many nodes that are asked few ask slurmctld.
 void PreflightServer::judge_source(Preflight& preflight) {
     const PushSource source = source_of(preflight.link->link());
-    const std::string address = services_.addresses.of(source.node).value_or("");
-    if (!needs_address(services_.config, source) ||
-        !objection_to_source(services_.config, source, address)) {
-        begin_unless(objection_to_source(services_.config, source, address), preflight);
+    const std::string address = resources_.addresses.of(source.node).value_or("");
+    if (!needs_address(basics_.config, source) ||
+        !objection_to_source(basics_.config, source, address)) {
+        begin_unless(objection_to_source(basics_.config, source, address), preflight);
         return;
     }
-    preflight.asker = std::make_unique<SlurmAsker>(services_.loop, services_.children);
+    preflight.asker = std::make_unique<SlurmAsker>(basics_.loop, basics_.children);
     preflight.asker->ask(
         ResolveQuestion{.node_list = source.node, .may_miss = true},
         [this, key = preflight.link.get()](const auto& answer) { on_address(key, answer); });
@@ -75,9 +75,9 @@ void PreflightServer::on_address(const DrivenLink* link, const Result<SlurmAnswe
         address = nodes->front().address;
     }
     if (!address.empty()) {
-        services_.addresses.learn(source.node, address);
+        resources_.addresses.learn(source.node, address);
     }
-    begin_unless(objection_to_source(services_.config, source, address), *preflight);
+    begin_unless(objection_to_source(basics_.config, source, address), *preflight);
 }
 
 void PreflightServer::begin_unless(const std::optional<std::string>& objection,
@@ -85,13 +85,14 @@ void PreflightServer::begin_unless(const std::optional<std::string>& objection,
     const DrivenLink* key = preflight.link.get();
     const std::string& node = preflight.link->link().peer_name();
     if (objection) {
-        services_.log.info("refused a push", {{"node", node}, {"why", *objection}});
+        basics_.log.info("refused a push", {{"node", node}, {"why", *objection}});
         on_done(key, Error{Blame::node, *objection});
         return;
     }
     const ExamineMessage& message = preflight.message;
     preflight.local = std::make_unique<LocalPreflight>(
-        services_,
+        basics_,
+        resources_.closers,
         PreflightOrder{.specs = message.specs,
                        .is_source = false,
                        .compares = message.mode == PushMode::compare,
@@ -120,16 +121,16 @@ void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& 
     if (preflight != preflights_.end()) {
         const ExamineMessage& asked = preflight->message;
         if (look && asked.mode == PushMode::push) {
-            services_.push_permits.grant({.token = asked.token,
-                                          .source = preflight->link->link().peer_name(),
-                                          .specs = asked.specs},
-                                         services_.loop.now());
+            resources_.permits.grant({.token = asked.token,
+                                      .source = preflight->link->link().peer_name(),
+                                      .specs = asked.specs},
+                                     basics_.loop.now());
         }
         preflight->pulse.reset();
         preflight->link->send(encode(TreeMessage{answer_of(look)}));
         preflight->link->finish();
         // Not within its own callback.
-        services_.loop.defer(
+        basics_.loop.defer(
             [gone = std::shared_ptr<LocalPreflight>{std::move(preflight->local)},
              asker = std::shared_ptr<SlurmAsker>{std::move(preflight->asker)}] {});
     }
@@ -139,7 +140,7 @@ void PreflightServer::pulse(const DrivenLink* link) {
     const auto preflight = find(link);
     if (preflight != preflights_.end()) {
         preflight->link->send(encode(TreeMessage{PulseMessage{}}));
-        preflight->pulse->set(services_.loop.now() + kPulseEvery);
+        preflight->pulse->set(basics_.loop.now() + kPulseEvery);
     }
 }
 

@@ -7,10 +7,12 @@
 // (push_permits.h).
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/node_addresses.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/push/local_preflight.h"
+#include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/tree/driven_link.h"
 #include "stager/daemon/tree/tree_message.h"
 
@@ -24,8 +26,16 @@ inline constexpr std::size_t kMaxPreflights = 32;
 
 class PreflightServer {
   public:
-    /// `services` outlives the object.
-    explicit PreflightServer(Services& services) : services_{services} {}
+    /// All of it outlives the object.
+    struct Resources {
+        NodeAddresses& addresses;
+        PushPermits& permits;
+        UserClosers& closers;
+    };
+
+    /// `basics` outlives the object.
+    PreflightServer(const Basics& basics, const Resources& resources)
+        : basics_{basics}, resources_{resources} {}
 
     void on_examine(const ExamineMessage& message, std::unique_ptr<DrivenLink> link);
 
@@ -46,7 +56,8 @@ class PreflightServer {
     void pulse(const DrivenLink* link);
     [[nodiscard]] std::list<Preflight>::iterator find(const DrivenLink* link);
 
-    Services& services_;
+    const Basics& basics_;
+    Resources resources_;
     std::list<Preflight> preflights_;
 };
 

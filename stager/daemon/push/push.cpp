@@ -35,19 +35,20 @@ std::string own_name(LinkPolicy& links) {
 }  // namespace
 
 Push::Push(Services& services, PushStages& stages, PushRequest request, OnDone on_done)
-    : services_{services},
+    : basics_{services.basics},
+      services_{services},
       stages_{stages},
       request_{std::move(request)},
       on_done_{std::move(on_done)},
-      began_{services.loop.now()},
-      asker_{services.loop, services.children},
-      preflight_{services},
+      began_{basics_.loop.now()},
+      asker_{basics_.loop, basics_.children},
+      preflight_{services.basics, services.dialer},
       limit_{
-          services.loop,
+          basics_.loop,
           [this] {
               cancel("not done within --timeout=" + std::to_string(request_.timeout_s) + " s");
           }},
-      pause_{services.loop, [this] { begin_round(); }} {
+      pause_{basics_.loop, [this] { begin_round(); }} {
 }
 
 Push::Node* Push::node_called(const std::string& name) {
@@ -83,7 +84,9 @@ void Push::look_at_source() {
                                .is_source = true,
                                .compares = request_.mode == PushMode::compare};
     source_look_ = std::make_unique<LocalPreflight>(
-        services_, order, [this](const Result<WorkerLook>& look) { on_source(look); });
+        basics_, services_.closers, order, [this](const Result<WorkerLook>& look) {
+            on_source(look);
+        });
 }
 
 void Push::on_source(const Result<WorkerLook>& look) {
@@ -140,14 +143,15 @@ void Push::look_here() {
     if (own == nullptr) {
         return;
     }
-    const auto objection = objection_to_push(services_.config, request_.specs);
+    const auto objection = objection_to_push(basics_.config, request_.specs);
     if (objection) {
         own->fail(*objection);
         return;
     }
     ++open_looks_;
     own_look_ = std::make_unique<LocalPreflight>(
-        services_,
+        basics_,
+        services_.closers,
         PreflightOrder{.specs = request_.specs,
                        .is_source = false,
                        .compares = request_.mode == PushMode::compare,
@@ -210,7 +214,7 @@ void Push::on_one_more() {
 // ---- rounds
 
 StagePlan Push::plan_of_round() {
-    StagePlan plan = draw_plan(services_, StageRequest{});
+    StagePlan plan = draw_plan(basics_.config, services_.ports, StageRequest{});
     plan.push_specs = request_.specs;
     plan.push_token = token_;
     plan.cards_follow = true;  // A push is root's (pmix/wire_up_kind.h).
@@ -298,7 +302,7 @@ void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
         nodes_.fail_rest(why_.value_or(verdict.sentence));
         finish();
     } else if (nodes_.may_begin_round()) {
-        pause_.set(services_.loop.now() + kPause);
+        pause_.set(basics_.loop.now() + kPause);
     } else {
         finish();
     }
@@ -320,16 +324,16 @@ void Push::cancel(const std::string& why) {
 
 void Push::finish() {
     phase_ = Phase::over;
-    ended_ = services_.loop.now();
+    ended_ = basics_.loop.now();
     limit_.set(std::nullopt);
     pause_.set(std::nullopt);
-    services_.log.info("a push has ended",
-                       {{"nodes", nodes_.size()},
-                        {"done", nodes_.count(NodeState::done)},
-                        {"failed", nodes_.count(NodeState::failed)},
-                        {"rounds", nodes_.round()},
-                        {"why", why_.value_or("")}});
-    services_.loop.defer([call = std::exchange(on_done_, nullptr)] {
+    basics_.log.info("a push has ended",
+                     {{"nodes", nodes_.size()},
+                      {"done", nodes_.count(NodeState::done)},
+                      {"failed", nodes_.count(NodeState::failed)},
+                      {"rounds", nodes_.round()},
+                      {"why", why_.value_or("")}});
+    basics_.loop.defer([call = std::exchange(on_done_, nullptr)] {
         if (call) {
             call();
         }
@@ -338,7 +342,7 @@ void Push::finish() {
 
 nlohmann::json Push::report() const {
     constexpr std::array<const char*, 4> kPhases{"looking", "asking", "sending", "over"};
-    const Instant until = ended_.value_or(services_.loop.now());
+    const Instant until = ended_.value_or(basics_.loop.now());
     nlohmann::json report = nodes_.report(source_.bytes,
                                           std::chrono::duration<double>{until - began_}.count(),
                                           why_.value_or(""));

@@ -83,6 +83,7 @@ class Push {
     void finish();
     [[nodiscard]] Node* node_called(const std::string& name);
 
+    const Basics& basics_;
     Services& services_;
     PushStages& stages_;
     PushRequest request_;

@@ -21,7 +21,7 @@ void PushPreflight::ask(std::vector<Place> places,
     question_ = encode(TreeMessage{question});
     on_answer_ = std::move(on_answer);
     on_done_ = std::move(on_done);
-    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+    basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
             ask_more();
         }
@@ -39,25 +39,21 @@ void PushPreflight::ask_more() {
 
 void PushPreflight::ask_one(std::size_t index) {
     const Place& place = places_[index];
-    const auto address = Address::parse(place.address, services_.config.port);
-    if (!address) {
+    auto link = dialer_.dial(place.name, place.address, [this, index] { on_change(index); });
+    if (!link) {
         on_answer_(
             index,
             place.address.empty()
                 ? Error{Blame::node, "Slurm does not know the node, and it has no address"}
-                : address.error());
+                : link.error());
         return;
     }
     OpenQuestion& question = open_[index];
-    question.silence = std::make_unique<Alarm>(services_.loop, [this, index] {
+    question.silence = std::make_unique<Alarm>(basics_.loop, [this, index] {
         finish(index, Error{Blame::node, "its stagecastd fell silent; see its log"});
     });
-    const Instant now = services_.loop.now();
-    question.silence->set(now + services_.config.connect_timeout + kLinkFirst);
-    question.link = std::make_unique<DrivenLink>(
-        services_.loop,
-        Link::connect(services_.links, services_.credentials, place.name, *address, now),
-        [this, index] { on_change(index); });
+    question.silence->set(basics_.loop.now() + basics_.config.connect_timeout + kLinkFirst);
+    question.link = std::move(*link);
     question.link->send(question_);
 }
 
@@ -78,7 +74,7 @@ void PushPreflight::on_change(std::size_t index) {
             finish(index, *examined);
             return;
         }
-        question->second.silence->set(services_.loop.now() + services_.config.connect_timeout +
+        question->second.silence->set(basics_.loop.now() + basics_.config.connect_timeout +
                                       kLinkFirst);
     }
     if (link.state() == Link::State::closed) {
@@ -96,11 +92,10 @@ void PushPreflight::finish(std::size_t index, const Result<ExaminedMessage>& ans
     // Destroyed later, as this may be its own callback; it must not call back until then.
     question->second.silence->set(std::nullopt);
     question->second.link->set_on_change([] {});
-    services_.loop.defer(
-        [gone = std::make_shared<OpenQuestion>(std::move(question->second))] {});
+    basics_.loop.defer([gone = std::make_shared<OpenQuestion>(std::move(question->second))] {});
     open_.erase(question);
     on_answer_(index, answer);
-    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+    basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
             ask_more();
         }

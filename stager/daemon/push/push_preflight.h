@@ -6,9 +6,10 @@
 // known before the push sends anything.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "stager/daemon/tree/tree_message.h"
 
 #include <deque>
@@ -32,8 +33,9 @@ class PushPreflight {
     using OnAnswer = std::function<void(std::size_t index, const Result<ExaminedMessage>&)>;
     using OnDone = std::function<void()>;
 
-    /// `services` outlives the object.
-    explicit PushPreflight(Services& services) : services_{services} {}
+    /// Both arguments outlive the object.
+    PushPreflight(const Basics& basics, const LinkDialer& dialer)
+        : basics_{basics}, dialer_{dialer} {}
     PushPreflight(const PushPreflight&) = delete;
     PushPreflight& operator=(const PushPreflight&) = delete;
     ~PushPreflight() = default;
@@ -55,7 +57,8 @@ class PushPreflight {
     void on_change(std::size_t index);
     void finish(std::size_t index, const Result<ExaminedMessage>& answer);
 
-    Services& services_;
+    const Basics& basics_;
+    const LinkDialer& dialer_;
     std::vector<Place> places_;
     std::vector<std::byte> question_;
     OnAnswer on_answer_;

@@ -3,6 +3,7 @@
 // A push lasts as long as the command that asked for it stays connected.
 #pragma once
 
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/push/push.h"
 #include "stager/daemon/stage/registry.h"
 

@@ -29,11 +29,15 @@ constexpr Duration kHostNewsMax = std::chrono::milliseconds{500};
 
 }  // namespace
 
-NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
-    : services_{services},
+NodeRun::NodeRun(const Basics& basics,
+                 const Resources& resources,
+                 NodeRunOwner& owner,
+                 RunOrder order)
+    : basics_{basics},
+      resources_{resources},
       owner_{owner},
       order_{std::move(order)},
-      cache_link_{services.cache,
+      cache_link_{resources.cache,
                   order_.request.uid,
                   [this](const ToWorker& message, int file) {
                       if (wire_up_) {
@@ -43,7 +47,7 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
                           worker_->send(message, file);
                       }
                   }},
-      outcome_alarm_{services.loop, [this] { report_outcome(); }} {
+      outcome_alarm_{basics.loop, [this] { report_outcome(); }} {
 }
 
 void NodeRun::begin(int root) {
@@ -66,7 +70,7 @@ void NodeRun::start_wire_up() {
         return;
     } else {
         wire_up_ =
-            std::make_unique<HostedWireUp>(services_.loop, services_.hosts, owner, order_);
+            std::make_unique<HostedWireUp>(basics_.loop, resources_.hosts, owner, order_);
     }
     wire_up_->begin();
 }
@@ -107,11 +111,11 @@ void NodeRun::on_lost(const std::string& why) {
     if (phase_ != Phase::preparing && phase_ != Phase::wiring) {
         return;
     }
-    ++services_.counters.hosts_replaced;
-    services_.log.warn("a PMIx host was lost; do other users connect to its loopback port?",
-                       {{"job", order_.request.key.job_id},
-                        {"why", why},
-                        {"replaced_total", services_.counters.hosts_replaced}});
+    ++basics_.counters.hosts_replaced;
+    basics_.log.warn("a PMIx host was lost; do other users connect to its loopback port?",
+                     {{"job", order_.request.key.job_id},
+                      {"why", why},
+                      {"replaced_total", basics_.counters.hosts_replaced}});
     held_outcome_.reset();
     outcome_alarm_.set(std::nullopt);
     if (wire_up_replaced_ || part_left_) {
@@ -159,7 +163,7 @@ void NodeRun::drop_wire_up() {
     if (wire_up_) {
         // Not within its own callback.
         wire_up_->close();
-        services_.loop.defer([gone = std::shared_ptr<WireUp>{std::move(wire_up_)}] {});
+        basics_.loop.defer([gone = std::shared_ptr<WireUp>{std::move(wire_up_)}] {});
         wire_up_.reset();
     }
     notify_if_gone();
@@ -167,15 +171,12 @@ void NodeRun::drop_wire_up() {
 
 void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
-        .program = worker_program(services_.config, order_.request, std::move(environment)),
+        .program = worker_program(basics_.config, order_.request, std::move(environment)),
         .sockets = worker_sockets(sockets_),
         .stage = process_group_name(order_.request.key),
-        .closer = services_.closers.of(order_.request.uid)};
+        .closer = resources_.closers.of(order_.request.uid)};
     auto worker = WorkerProcess::start(
-        services_.loop,
-        services_.children,
-        services_.counters,
-        services_.log,
+        basics_,
         order,
         {.on_started = [this] { owner_.on_started(); },
          .on_message =
@@ -199,11 +200,11 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
     worker_ = std::move(*worker);
     listens_ = false;
     phase_ = Phase::wiring;
-    worker_->send(worker_setup(services_.config,
+    worker_->send(worker_setup(basics_.config,
                                order_,
                                {.directory = directory_,
                                 .interfaces = sockets_.interfaces,
-                                .now = services_.loop.now()}));
+                                .now = basics_.loop.now()}));
 }
 
 void NodeRun::hold_outcome(WorkerOutcome outcome) {
@@ -214,7 +215,7 @@ void NodeRun::hold_outcome(WorkerOutcome outcome) {
                                 phase_ == Phase::wiring && wire_up_ && wire_up_->can_be_lost();
     held_outcome_ = std::move(outcome);
     if (may_be_wire_up) {
-        outcome_alarm_.set(services_.loop.now() + kHostNewsMax);
+        outcome_alarm_.set(basics_.loop.now() + kHostNewsMax);
     } else {
         report_outcome();
     }
@@ -310,7 +311,7 @@ void NodeRun::release() {
 void NodeRun::drop_worker() {
     if (worker_) {
         // Not within its own callback.
-        services_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
+        basics_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
         worker_.reset();
     }
 }
@@ -325,7 +326,7 @@ void NodeRun::notify_if_gone() {
     if (phase_ != Phase::over || !is_gone() || std::exchange(notified_gone_, true)) {
         return;
     }
-    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+    basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
             owner_.on_gone();
         }
@@ -343,7 +344,7 @@ void NodeRun::make_directory(int root) {
     if (!made) {
         fail(made.error().blame(), made.error().sentence());
     }
-    directory_ = job_directory(services_.config, services_.verdicts, key.job_id);
+    directory_ = job_directory(basics_.config, resources_.verdicts, key.job_id);
 }
 
 bool NodeRun::awaits_others() const {
@@ -373,21 +374,21 @@ void NodeRun::open_sockets() {
         fail(Blame::internal, group.error().sentence());
         return;
     }
-    if (!services_.ports.taken().empty()) {  // Their programs may have ended since.
-        services_.ports.hold(services_.config.data_port_range);
+    if (!resources_.ports.taken().empty()) {  // Their programs may have ended since.
+        resources_.ports.hold(basics_.config.data_port_range);
     }
     const udp::GroupFlows flows{
         .first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails};
     auto sockets = order_.plan.relays
-                       ? open_relay_sockets(services_.config, neighbours())
-                       : open_data_sockets(services_.config,
+                       ? open_relay_sockets(basics_.config, neighbours())
+                       : open_data_sockets(basics_.config,
                                            flows,
                                            neighbours(),
                                            order_.self == Rank{0},
                                            order_.plan.transport != Transport::udp);
     if (!sockets && sockets.error().cause() == EADDRINUSE) {
         waits_for_port_ = true;
-        services_.loop.defer(
+        basics_.loop.defer(
             [this, why = sockets.error().sentence(), alive = std::weak_ptr<bool>{alive_}] {
                 if (!alive.expired()) {
                     owner_.on_port_taken(why);

@@ -6,8 +6,8 @@
 // worker; after that it is given up (go_direct).
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/base/services.h"
 #include "stager/daemon/jobs/outside.h"
 #include "stager/daemon/run/cache_link.h"
 #include "stager/daemon/run/data_sockets.h"
@@ -19,6 +19,12 @@
 #include <optional>
 
 namespace stage {
+
+class DataPorts;
+class HostPool;
+class NodeCache;
+class UserClosers;
+class VerdictStore;
 
 /// Receives the events of a run, from the loop or from within its calls.
 class NodeRunOwner {
@@ -50,8 +56,20 @@ class NodeRunOwner {
 
 class NodeRun final : private WireUpOwner {
   public:
-    /// `owner` outlives the object.
-    NodeRun(Services& services, NodeRunOwner& owner, RunOrder order);
+    /// All of it outlives the object.
+    struct Resources {
+        HostPool& hosts;
+        const VerdictStore& verdicts;
+        NodeCache& cache;
+        UserClosers& closers;
+        DataPorts& ports;
+    };
+
+    /// `basics` and `owner` outlive the object.
+    NodeRun(const Basics& basics,
+            const Resources& resources,
+            NodeRunOwner& owner,
+            RunOrder order);
     NodeRun(const NodeRun&) = delete;
     NodeRun& operator=(const NodeRun&) = delete;
     ~NodeRun() override = default;
@@ -107,7 +125,8 @@ class NodeRun final : private WireUpOwner {
     void fail(Blame blame, const std::string& sentence);
     void notify_if_gone();
 
-    Services& services_;
+    const Basics& basics_;
+    Resources resources_;
     NodeRunOwner& owner_;
     RunOrder order_;
     CacheLink cache_link_;

@@ -1,11 +1,11 @@
 #include "stager/daemon/run/pmix_host.h"
 
+#include "stager/daemon/base/connected_child.h"
+
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <csignal>
 
 namespace stage {
@@ -35,19 +35,6 @@ Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
     if (::mkdirat(place.directory_fd, host->name_.c_str(), 0700) != 0) {
         return Error::from_errno(Blame::node, "making " + place.directory + "/" + host->name_);
     }
-    std::array<int, 2> pair{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
-        0) {
-        return Error::from_errno(Blame::node, "socketpair for the PMIx host");
-    }
-    host->socket_.reset(pair[0]);
-    const UniqueFd theirs{pair[1]};
-    auto output =
-        ChildOutput::open(loop, log, {.process = kProgramName, .stage = {}, .uid = 0});
-    if (!output) {
-        return output.error();
-    }
-    host->output_ = std::move(*output);
     const ProgramRequest program{
         .path = place.program,
         .arguments = {kProgramName,
@@ -59,17 +46,19 @@ Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
         .user = std::nullopt,
         .umask = 077,
         .oom_score_adj = 500,
-        .group = {},
-        .has_output = true};
-    const auto id =
-        children.start(program,
-                       {theirs.get(), host->output_->child_end()},
-                       [self = host.get()](const auto& event) { self->on_event(event); });
-    if (!id) {
-        return id.error();
+        .group = {}};
+    auto child = start_connected(
+        loop,
+        children,
+        log,
+        {.program = program, .owner = {.process = kProgramName, .stage = {}, .uid = 0}},
+        [self = host.get()](const auto& event) { self->on_event(event); });
+    if (!child) {
+        return child.error();
     }
-    host->id_ = *id;
-    host->output_->handed_over();
+    host->socket_ = std::move(child->socket);
+    host->output_ = std::move(child->output);
+    host->id_ = child->id;
     const Status watched = loop.watch(
         host->socket_.get(), EPOLLIN, [self = host.get()](auto) { self->on_readable(); });
     if (!watched) {

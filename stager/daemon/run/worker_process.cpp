@@ -1,12 +1,14 @@
 #include "stager/daemon/run/worker_process.h"
 
+#include "stager/daemon/base/connected_child.h"
+#include "stager/daemon/base/counters.h"
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 
 namespace stage {
@@ -39,10 +41,7 @@ std::string why_ended(const SpawnEvent& event) {
 
 }  // namespace
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
-                                                            Children& children,
-                                                            Counters& counters,
-                                                            const Logger& log,
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const Basics& basics,
                                                             const WorkerOrder& order,
                                                             Events events) {
     if (order.closer->is_full()) {
@@ -51,39 +50,24 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
             "stagecastd can't close files that processes of your earlier jobs have sent"}
             .remedy("unmount the FUSE file system on which they lie, or end its server");
     }
-    std::array<int, 2> pair{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
-        0) {
-        return Error::from_errno(Blame::node, "socketpair for the worker");
+    auto worker =
+        std::make_unique<WorkerProcess>(Token{}, basics, order.closer, std::move(events));
+    const OutputOwner owner{.process = "stagecast-worker",
+                            .stage = order.stage,
+                            .uid = order.program.user ? order.program.user->uid : 0};
+    auto child = start_connected(
+        basics.loop,
+        basics.children,
+        basics.log,
+        {.program = order.program, .owner = owner, .more = order.sockets},
+        [self = worker.get()](const SpawnEvent& event) { self->on_event(event); });
+    if (!child) {
+        return child.error();
     }
-    auto worker = std::make_unique<WorkerProcess>(
-        Around{loop, children, counters}, order.closer, std::move(events));
-    worker->socket_.reset(pair[0]);
-    const UniqueFd theirs{pair[1]};
-    std::vector<int> sockets{theirs.get()};
-    sockets.insert(sockets.end(), order.sockets.begin(), order.sockets.end());
-    auto output = ChildOutput::open(loop,
-                                    log,
-                                    {.process = "stagecast-worker",
-                                     .stage = order.stage,
-                                     .uid = order.program.user ? order.program.user->uid : 0});
-    if (!output) {
-        return output.error();
-    }
-    worker->output_ = std::move(*output);
-    sockets.push_back(worker->output_->child_end());
-    ProgramRequest program = order.program;
-    program.has_output = true;
-    const auto id =
-        children.start(program, sockets, [self = worker.get()](const SpawnEvent& event) {
-            self->on_event(event);
-        });
-    if (!id) {
-        return id.error();
-    }
-    worker->id_ = *id;
-    worker->output_->handed_over();
-    const Status watched = loop.watch(
+    worker->socket_ = std::move(child->socket);
+    worker->output_ = std::move(child->output);
+    worker->id_ = child->id;
+    const Status watched = basics.loop.watch(
         worker->socket_.get(), EPOLLIN, [self = worker.get()](auto) { self->on_readable(); });
     if (!watched) {
         return watched.error();
@@ -91,14 +75,17 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
     return worker;
 }
 
-WorkerProcess::WorkerProcess(Around around, CloserPtr closer, Events events)
-    : loop_{around.loop},
-      children_{around.children},
+WorkerProcess::WorkerProcess(Token /*token*/,
+                             const Basics& basics,
+                             CloserPtr closer,
+                             Events events)
+    : loop_{basics.loop},
+      children_{basics.children},
       events_{std::move(events)},
       closer_{std::move(closer)},
       messages_left_{kMessagesMax},
-      messages_since_{around.loop.now()},
-      kill_alarm_{around.loop, [this, &counters = around.counters] {
+      messages_since_{basics.loop.now()},
+      kill_alarm_{basics.loop, [this, &counters = basics.counters] {
                       ++counters.workers_killed;
                       kill();
                   }} {

@@ -4,9 +4,9 @@
 // worker that violates these is killed. Destroying the object kills the process.
 #pragma once
 
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/child_output.h"
 #include "stager/daemon/base/children.h"
-#include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/messages/untrusted_fd.h"
 #include "stager/messages/worker_setup.h"
@@ -25,11 +25,7 @@ struct WorkerOrder {
 };
 
 class WorkerProcess {
-    struct Around {  ///< Private, so that only start() can construct the object.
-        Loop& loop;
-        Children& children;
-        Counters& counters;
-    };
+    struct Token {};  ///< Only start() makes one.
 
   public:
     struct Events {
@@ -40,14 +36,11 @@ class WorkerProcess {
         std::function<void(const std::string& why)> on_ended;
     };
 
-    /// The loop calls the callbacks, which may destroy the object.
-    static Result<std::unique_ptr<WorkerProcess>> start(Loop& loop,
-                                                        Children& children,
-                                                        Counters& counters,
-                                                        const Logger& log,
+    /// The loop calls the callbacks, which may destroy the object. `basics` outlives it.
+    static Result<std::unique_ptr<WorkerProcess>> start(const Basics& basics,
                                                         const WorkerOrder& order,
                                                         Events events);
-    WorkerProcess(Around around, CloserPtr closer, Events events);
+    WorkerProcess(Token token, const Basics& basics, CloserPtr closer, Events events);
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
     ~WorkerProcess();

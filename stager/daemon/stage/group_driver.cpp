@@ -39,23 +39,25 @@ GroupTimes times_of(const Config& config) {
 
 }  // namespace
 
-GroupDriver::GroupDriver(Services& services,
+GroupDriver::GroupDriver(const Basics& basics,
+                         const Resources& resources,
                          const StageKey& key,
                          const StagePlan& plan,
                          Rank self,
                          Instant deadline,
                          Hooks hooks)
-    : services_{services},
+    : basics_{basics},
+      ports_{resources.ports},
       key_{key},
       plan_{plan},
       deadline_{deadline},
       hooks_{std::move(hooks)},
-      links_{services, *this},
-      group_{seat_of(key, plan, self, services.config.port),
-             times_of(services.config),
-             services.loop.now(),
+      links_{basics, resources.dialer, *this},
+      group_{seat_of(key, plan, self, basics.config.port),
+             times_of(basics.config),
+             basics.loop.now(),
              deadline},
-      alarm_{services.loop, [this] { on_time(); }} {
+      alarm_{basics.loop, [this] { on_time(); }} {
 }
 
 // ---- what happens
@@ -130,13 +132,12 @@ void GroupDriver::request_direct(const std::string& why) {
 }
 
 void GroupDriver::request_port(const std::string& why) {
-    services_.ports.hold(services_.config.data_port_range);
-    std::vector<std::uint16_t> taken{services_.ports.taken().begin(),
-                                     services_.ports.taken().end()};
+    ports_.hold(basics_.config.data_port_range);
+    std::vector<std::uint16_t> taken{ports_.taken().begin(), ports_.taken().end()};
     // Whatever holds says of them, none of the group's is good.
     for (unsigned flow = 0; flow < plan_.policies.flows; ++flow) {
         const auto port = static_cast<std::uint16_t>(plan_.group_port + flow);
-        if (!services_.ports.is_held(port)) {
+        if (!ports_.is_held(port)) {
             taken.push_back(port);
         }
     }
@@ -162,9 +163,9 @@ void GroupDriver::on_link_down(Rank rank, const std::string& why) {
 
 void GroupDriver::on_link_message(Rank rank, TreeMessage message) {
     if (!group_.on_message(now(), rank, std::move(message))) {
-        ++services_.counters.messages_refused;
+        ++basics_.counters.messages_refused;
         links_.hang_up(rank);
-        group_.on_link_down(now(), rank, "it said what it must not");
+        group_.on_link_down(now(), rank, "its stagecastd sent an unexpected message");
     }
     follow();
 }
@@ -196,11 +197,9 @@ void GroupDriver::follow() {
 
 void GroupDriver::obey(group::Connect& command) {
     const StagePlan::Node& node = plan_.nodes.at(command.to.index());
-    const auto address = Address::parse(node.address, services_.config.port);
-    if (address) {
-        links_.connect(command.to, node.name, *address);
-    } else {
-        group_.on_link_down(now(), command.to, address.error().sentence());
+    const Status begun = links_.connect(command.to, node.name, node.address);
+    if (!begun) {
+        group_.on_link_down(now(), command.to, begun.error().sentence());
     }
 }
 
@@ -245,19 +244,19 @@ void GroupDriver::obey(group::Drop& command) {
 }
 
 void GroupDriver::obey(group::Direct& /*command*/) {
-    services_.log.info("a stage's cards go through the daemons", {{"job", key_.job_id}});
+    basics_.log.info("a stage's cards go through the daemons", {{"job", key_.job_id}});
     plan_.cards_follow = true;
     hooks_.on_order(order::GoDirect{});
 }
 
 /// At the root.
 void GroupDriver::obey(group::DrawPort& command) {
-    const auto port = draw_port(services_, plan_, command.taken);
+    const auto port = draw_port(basics_.config, ports_, plan_, command.taken);
     if (port && *port != plan_.group_port) {
         group_.move_to(*port);
         return;
     }
-    const auto& range = services_.config.data_port_range;
+    const auto& range = basics_.config.data_port_range;
     group_.fail(now(),
                 Failure{command.rank,
                         Blame::node,
@@ -270,8 +269,8 @@ void GroupDriver::obey(group::DrawPort& command) {
 }
 
 void GroupDriver::obey(group::Move& command) {
-    services_.log.info("a stage's UDP port is another node's program's; it gets another one",
-                       {{"job", key_.job_id}, {"port", std::uint64_t{command.port}}});
+    basics_.log.info("another program uses a stage's UDP port on a node; it gets another port",
+                     {{"job", key_.job_id}, {"port", std::uint64_t{command.port}}});
     moves_ = command.move;
     plan_.group_port = command.port;
     plan_.cards_follow = true;

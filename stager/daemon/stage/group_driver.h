@@ -18,6 +18,8 @@
 
 namespace stage {
 
+class DataPorts;
+
 namespace order {
 
 /// A collective of the wire-up is complete. The bytes of Collective::cards are a table of cards
@@ -51,6 +53,11 @@ using GroupOrder = std::variant<order::WireUpResult,
 
 class GroupDriver final : private StageLinksOwner {
   public:
+    /// All of it outlives the object.
+    struct Resources {
+        const LinkDialer& dialer;
+        DataPorts& ports;
+    };
     struct Hooks {
         std::function<void(GroupOrder)> on_order;
         std::function<TreeProgress()> progress;  ///< Of this node, for the next pulse.
@@ -58,8 +65,9 @@ class GroupDriver final : private StageLinksOwner {
         std::function<void()> on_change;
     };
 
-    /// `services` outlives it. Nothing is done before begin() or take_parent().
-    GroupDriver(Services& services,
+    /// `basics` outlives it. Nothing is done before begin() or take_parent().
+    GroupDriver(const Basics& basics,
+                const Resources& resources,
                 const StageKey& key,
                 const StagePlan& plan,
                 Rank self,
@@ -122,13 +130,14 @@ class GroupDriver final : private StageLinksOwner {
     void obey(group::DrawPort& command);
     void obey(group::Move& command);
     void obey(group::Drop& command);
-    [[nodiscard]] Instant now() const { return services_.loop.now(); }
+    [[nodiscard]] Instant now() const { return basics_.loop.now(); }
     /// A wire-up that began anew has other workers.
     [[nodiscard]] std::uint32_t wire_up() const {
         return 2 * moves_ + (plan_.cards_follow ? 1 : 0);
     }
 
-    Services& services_;
+    const Basics& basics_;
+    DataPorts& ports_;
     StageKey key_;
     StagePlan plan_;
     Instant deadline_;

@@ -33,50 +33,45 @@ bool covers(std::uint32_t asked_step, std::uint32_t step) {
 }  // namespace
 
 Registry::Registry(Services& services)
-    : services_{services},
-      roots_{services.config, services.verdicts},
-      cleaner_{services, roots_},
-      endings_{services.loop,
+    : basics_{services.basics},
+      services_{services},
+      roots_{basics_.config, services.verdicts},
+      cleaner_{services.basics, services.verdicts, roots_},
+      endings_{basics_.loop,
                services.verdicts,
                cleaner_,
                [this](std::uint32_t job_id, std::uint32_t step_id) {
                    return has_process(job_id, step_id);
                },
                [this](std::uint32_t job_id) { return is_here(job_id); }},
-      sweep_{services,
-             [this] { return roots_.current(); },
-             [this](std::uint32_t job_id) { return is_here(job_id); },
-             [] { return jobs_with_steps(); },
-             [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); },
-             [this] { cleaner_.remove_set_aside(); }} {
+      sweep_{
+          services.basics,
+          services.verdicts,
+          {.stage_root = [this] { return roots_.current(); },
+           .is_here = [this](std::uint32_t job_id) { return is_here(job_id); },
+           .steps = [] { return jobs_with_steps(); },
+           .remove = [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); },
+           .remove_set_aside = [this] { cleaner_.remove_set_aside(); }}} {
 }
 
 // ---- requests
 
-void Registry::on_request(const Request& request, Answer answer) {
-    if (const auto* staging = std::get_if<StageRequest>(&request)) {
-        if (staging->is_late && staging->key.step_id == kWholeJob) {
-            find_life(*staging, std::move(answer));
-        } else {
-            on_stage(*staging, std::move(answer));
-        }
-    } else if (const auto* query = std::get_if<QueryRequest>(&request)) {
-        on_query(query->key, answer);
-    } else if (const auto* end = std::get_if<EndRequest>(&request)) {
-        on_end(*end, std::move(answer));
+void Registry::on_request(const StageRequest& request, Answer answer) {
+    if (request.is_late && request.key.step_id == kWholeJob) {
+        find_life(request, std::move(answer));
     } else {
-        answer(Pong{.version = version()});
+        on_stage(request, std::move(answer));
     }
 }
 
 void Registry::on_stage(const StageRequest& request, Answer answer) {
-    if (services_.config.node_name.empty()) {
+    if (basics_.config.node_name.empty()) {
         services_.links.node_name = request.node_name;
     }
     const auto [job_id, step_id, restart] = request.key;
     if (endings_.is_in_the_way(job_id, step_id)) {
-        services_.log.info("a stage waits until the files of the job's earlier run are removed",
-                           {{"job", job_id}, {"restart", restart}});
+        basics_.log.info("a stage waits until the files of the job's earlier run are removed",
+                         {{"job", job_id}, {"restart", restart}});
         endings_.when_clear(
             job_id, step_id, [this, request, answer] { on_stage(request, answer); });
         return;
@@ -98,7 +93,7 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
 /// A batch step does not know which run of a requeued job it is (Slurm 22.05.8, measured), and
 /// the other nodes' prologs do.
 void Registry::find_life(const StageRequest& request, Answer answer) {
-    const auto asker = askers_.emplace(askers_.end(), services_.loop, services_.children);
+    const auto asker = askers_.emplace(askers_.end(), basics_.loop, basics_.children);
     asker->ask(JobStateQuestion{request.key.job_id},
                [this, asker, request, answer](const Result<SlurmAnswer>& said) {
                    StageRequest known = request;
@@ -106,19 +101,19 @@ void Registry::find_life(const StageRequest& request, Answer answer) {
                    if (job != nullptr && job->state != SlurmJobState::absent) {
                        known.key.restart = job->restart_count;
                    }
-                   services_.loop.defer([this, asker] { askers_.erase(asker); });
+                   basics_.loop.defer([this, asker] { askers_.erase(asker); });
                    on_stage(known, answer);
                });
 }
 
 /// The plugin has come later than the verdict: stores the verdict until the job's end.
 void Registry::claim(const StageKey& key) {
-    const auto* entry = unclaimed_.find(key, services_.loop.now());
+    const auto* entry = unclaimed_.find(key, basics_.loop.now());
     if (entry == nullptr) {
         return;
     }
     if (!services_.verdicts.save(key, entry->verdict, entry->culprit)) {
-        services_.log.warn("cannot store a verdict; is RunDir full?", {{"job", key.job_id}});
+        basics_.log.warn("cannot store a verdict; is RunDir full?", {{"job", key.job_id}});
     }
     unclaimed_.remove(key);
 }
@@ -127,7 +122,7 @@ void Registry::claim(const StageKey& key) {
 std::optional<Verdict> Registry::stored_verdict(const StageKey& key) const {
     auto stored = services_.verdicts.load(key);
     if (!stored) {
-        const auto* entry = unclaimed_.find(key, services_.loop.now());
+        const auto* entry = unclaimed_.find(key, basics_.loop.now());
         stored = entry != nullptr ? std::optional{entry->verdict} : std::nullopt;
     }
     return stored;
@@ -153,7 +148,8 @@ StageKey Registry::latest(const StageKey& asked) const {
     return newest;
 }
 
-void Registry::on_query(const StageKey& asked, const Answer& answer) {
+void Registry::on_request(const QueryRequest& request, const Answer& answer) {
+    const StageKey& asked = request.key;
     const StageKey key = asked.restart == kLatestLife ? latest(asked) : asked;
     const auto found = stages_.find(key);
     const bool is_live = found != stages_.end();
@@ -172,7 +168,7 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
     answer(stored.value_or(Verdict{}));
 }
 
-void Registry::on_end(const EndRequest& request, Answer answer) {
+void Registry::on_request(const EndRequest& request, Answer answer) {
     for (const auto& [key, stage] : stages_) {
         if (key.job_id == request.job_id && covers(request.step_id, key.step_id)) {
             stage->end();
@@ -196,8 +192,8 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     const auto plan = decode_plan(setup.plan);
     const bool is_known = stages_.count(setup.key) > 0;
     if (!plan || (!is_known && !may_hold(plan->nodes.front().name))) {
-        ++services_.counters.messages_refused;
-        services_.log.warn(
+        ++basics_.counters.messages_refused;
+        basics_.log.warn(
             "refused a SETUP of another stagecastd; do both nodes run one version?",
             {{"node", node},
              {"job", setup.key.job_id},
@@ -213,8 +209,8 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     }
     if (setup.key.job_id == kPushJob || plan->is_push()) {
         if (auto objection = objection_to(setup, *plan)) {
-            ++services_.counters.messages_refused;
-            services_.log.warn("refused a push", {{"node", node}, {"why", *objection}});
+            ++basics_.counters.messages_refused;
+            basics_.log.warn("refused a push", {{"node", node}, {"why", *objection}});
             refuse(setup, *std::move(objection), std::move(link));
             return;
         }
@@ -223,13 +219,13 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
         }
     }
     if (!stage_of(setup.key).set_up(setup, *plan, std::move(link))) {
-        ++services_.counters.messages_refused;
-        services_.log.warn(
+        ++basics_.counters.messages_refused;
+        basics_.log.warn(
             "a SETUP does not match its stage; do both nodes have the same slurm.conf?",
             {{"node", node}, {"job", setup.key.job_id}});
         on_change(setup.key);
     } else if (stored) {
-        const auto* entry = unclaimed_.find(setup.key, services_.loop.now());
+        const auto* entry = unclaimed_.find(setup.key, basics_.loop.now());
         stage_of(setup.key).fail_as(
             *stored,
             entry != nullptr ? entry->culprit : services_.verdicts.culprit_of(setup.key));
@@ -240,7 +236,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
 void Registry::refuse(const SetupMessage& setup,
                       std::string sentence,
                       std::unique_ptr<DrivenLink> link) {
-    send_last(services_.loop,
+    send_last(basics_.loop,
               std::move(link),
               encode(FailedMessage{{{setup.to, Blame::node, std::move(sentence)}}}));
 }
@@ -268,9 +264,9 @@ std::optional<std::string> Registry::objection_to(const SetupMessage& push,
     if (push.key.job_id != kPushJob || push.to.index() >= plan.nodes.size()) {
         return "the plan of the push is malformed";
     }
-    auto objection = objection_to_push(services_.config, plan.push_specs);
+    auto objection = objection_to_push(basics_.config, plan.push_specs);
     return objection ? objection
-                     : services_.push_permits.take(push.key, plan, services_.loop.now());
+                     : services_.push_permits.take(push.key, plan, basics_.loop.now());
 }
 
 void Registry::push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict) {
@@ -293,8 +289,8 @@ std::vector<const Stage*> Registry::all() const {
 
 /// No END comes for a push, so its end on this node is handled here.
 void Registry::clear_push(const StageKey& key) {
-    services_.push_permits.release(key, services_.loop.now());
-    services_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
+    services_.push_permits.release(key, basics_.loop.now());
+    basics_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
 }
 
 // ---- stages
@@ -334,7 +330,7 @@ void Registry::on_change(StageKey key) {
     const bool open = std::any_of(
         stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_open(); });
     if (on_empty_ && !open) {
-        services_.loop.defer(std::exchange(on_empty_, nullptr));
+        basics_.loop.defer(std::exchange(on_empty_, nullptr));
     }
 }
 
@@ -343,11 +339,11 @@ void Registry::on_change(StageKey key) {
 void Registry::keep_verdict(const Stage& stage) {
     const Verdict* verdict = stage.unclaimed();
     if (verdict != nullptr) {
-        const Instant now = services_.loop.now();
+        const Instant now = basics_.loop.now();
         unclaimed_.add({.key = stage.key(),
                         .verdict = *verdict,
                         .culprit = stage.culprit(),
-                        .until = now + services_.config.stage_timeout},
+                        .until = now + basics_.config.stage_timeout},
                        now);
     }
 }
@@ -391,7 +387,7 @@ void Registry::break_off(const std::string& sentence, OnEmpty on_empty) {
         stages_.at(key)->break_off(sentence);
     }
     if (keys.empty()) {
-        services_.loop.defer(std::exchange(on_empty_, nullptr));
+        basics_.loop.defer(std::exchange(on_empty_, nullptr));
     } else {
         on_change(keys.front());
     }

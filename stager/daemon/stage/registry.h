@@ -6,6 +6,7 @@
 // has announced it, a verdict in memory for a while.
 #pragma once
 
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/jobs/cleaner.h"
 #include "stager/daemon/jobs/endings.h"
 #include "stager/daemon/jobs/sweep.h"
@@ -34,7 +35,10 @@ class Registry {
     /// `services` outlives the object.
     explicit Registry(Services& services);
 
-    void on_request(const Request& request, Answer answer);
+    /// The plugin's requests about stages. `answer` is called once, at once or later.
+    void on_request(const StageRequest& request, Answer answer);
+    void on_request(const QueryRequest& request, const Answer& answer);
+    void on_request(const EndRequest& request, Answer answer);
     void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
 
     /// Begins a round of a push; `plan` has its specs.
@@ -57,9 +61,7 @@ class Registry {
   private:
     void on_stage(const StageRequest& request, Answer answer);
     void find_life(const StageRequest& request, Answer answer);
-    void on_query(const StageKey& asked, const Answer& answer);
     [[nodiscard]] StageKey latest(const StageKey& asked) const;
-    void on_end(const EndRequest& request, Answer answer);
     void on_change(StageKey key);
     Stage& stage_of(const StageKey& key);
     void clear_push(const StageKey& key);
@@ -77,6 +79,7 @@ class Registry {
     [[nodiscard]] bool may_hold(const std::string& first_node) const;
     [[nodiscard]] std::optional<Verdict> stored_verdict(const StageKey& key) const;
 
+    const Basics& basics_;
     Services& services_;
     JobRoots roots_;
     Cleaner cleaner_;

@@ -38,26 +38,32 @@ Stage::Stage(Services& services,
              const Cleaner& cleaner,
              StageKey key,
              OnChange on_change)
-    : services_{services},
+    : basics_{services.basics},
+      services_{services},
       roots_{roots},
       cleaner_{cleaner},
       key_{key},
       on_change_{std::move(on_change)},
-      result_{services.verdicts, services.log, key},
-      place_{services.loop, services.config, services.places},
-      asker_{services.loop, services.children},
-      notice_{services.loop, services.children, services.log},
-      unbegun_{services.loop, services.children, services.log, key, [this] { tell_change(); }},
-      watch_{services.loop,
-             services.children,
-             services.config,
+      result_{services.verdicts, basics_.log, key},
+      place_{basics_.loop, basics_.config, services.places},
+      asker_{basics_.loop, basics_.children},
+      notice_{basics_.loop, basics_.children, basics_.log},
+      unbegun_{basics_.loop, basics_.children, basics_.log, key, [this] { tell_change(); }},
+      watch_{basics_.loop,
+             basics_.children,
+             basics_.config,
              key,
              [this](const std::string& why) {
                  is_over_ = true;
                  stop_all(Blame::user, why);
              }},
       plan_wait_{
-          services,
+          services.basics,
+          {.places = services.places,
+           .addresses = services.addresses,
+           .hosts = services.hosts,
+           .ports = services.ports,
+           .dialer = services.dialer},
           place_,
           watch_,
           {.on_plan = [this](const StagePlan& plan) { on_plan(plan); },
@@ -66,9 +72,9 @@ Stage::Stage(Services& services,
                    blamed_node_ = std::move(node);
                    fail(blame, std::move(sentence));
                }}},
-      wait_alarm_{services.loop, [this] { on_late(); }},
-      removal_alarm_{services.loop, [this] { begin_run(); }} {
-    ++services_.counters.stages_begun;
+      wait_alarm_{basics_.loop, [this] { on_late(); }},
+      removal_alarm_{basics_.loop, [this] { begin_run(); }} {
+    ++basics_.counters.stages_begun;
 }
 
 // ---- what is asked of it
@@ -84,7 +90,7 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
 void Stage::take_request(const StageRequest& request) {
     request_ = request;
     options_ = options_in(request.specs);
-    times_.announced = services_.loop.now();
+    times_.announced = basics_.loop.now();
     // From now on no other stage's end removes what this one may find in its place. (A
     // StageRoot that is unfit is reported when the run begins.)
     if (const auto root = roots_.to_stage(key_.job_id)) {
@@ -119,7 +125,7 @@ bool Stage::set_up(const SetupMessage& setup,
     const bool is_new = !group_;
     if (is_new) {
         const std::chrono::milliseconds remaining{setup.remaining_ms};
-        drive_group(plan, setup.to, services_.loop.now() + remaining);
+        drive_group(plan, setup.to, basics_.loop.now() + remaining);
     }
     if (!group_->take_parent(setup.from, std::move(link))) {
         return false;
@@ -205,7 +211,7 @@ StageView Stage::view() const {
                    .state = state_,
                    .is_queued = is_queued(),
                    .times = times_,
-                   .now = services_.loop.now(),
+                   .now = basics_.loop.now(),
                    .progress = run_ ? &run_->progress() : nullptr,
                    .outcomes = group_ ? group_->outcomes() : kNone,
                    .verdict = result_.verdict() ? &*result_.verdict() : nullptr};
@@ -241,18 +247,18 @@ std::string Stage::name_of_self() const {
 }
 
 StageLimits Stage::limits() const {
-    return stage_limits(services_.config, key_, options_);
+    return stage_limits(basics_.config, key_, options_);
 }
 
 // ---- what is done next
 
 void Stage::apply(StageEvent event) {
     const StageStep step = next_step(state_, event);
-    services_.log.debug("stage step",
-                        {{"job", key_.job_id},
-                         {"state", to_string(state_)},
-                         {"event", to_string(event)},
-                         {"next", to_string(step.next)}});
+    basics_.log.debug("stage step",
+                      {{"job", key_.job_id},
+                       {"state", to_string(state_)},
+                       {"event", to_string(event)},
+                       {"next", to_string(step.next)}});
     state_ = step.next;
     if (state_ != StageState::announced) {
         plan_wait_.stop();
@@ -270,7 +276,7 @@ void Stage::perform(StageAction action) {
             await_plan();
             break;
         case StageAction::hold:
-            wait_alarm_.set(services_.loop.now() + services_.config.announce_timeout);
+            wait_alarm_.set(basics_.loop.now() + basics_.config.announce_timeout);
             break;
         case StageAction::start:
             start();
@@ -297,7 +303,7 @@ void Stage::perform(StageAction action) {
 }
 
 void Stage::tell_change() {
-    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+    basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
             const OnChange call = on_change_;  // It may destroy us.
             call();
@@ -310,7 +316,7 @@ void Stage::tell_change() {
 void Stage::await_plan() {
     if (is_push()) {
         // The plan is what announced it: it comes at once.
-        wait_alarm_.set(services_.loop.now() + services_.config.connect_timeout);
+        wait_alarm_.set(basics_.loop.now() + basics_.config.connect_timeout);
     } else {
         plan_wait_.begin(*request_, *times_.announced, limits());
     }
@@ -325,8 +331,9 @@ void Stage::on_plan(const StagePlan& plan) {
 // ---- with a plan
 
 void Stage::drive_group(const StagePlan& plan, Rank self, Instant deadline) {
-    times_.planned = services_.loop.now();
-    group_.emplace(services_,
+    times_.planned = basics_.loop.now();
+    group_.emplace(basics_,
+                   GroupDriver::Resources{services_.dialer, services_.ports},
                    key_,
                    plan,
                    self,
@@ -344,11 +351,11 @@ void Stage::drive_group(const StagePlan& plan, Rank self, Instant deadline) {
 /// Why the worker must not start, or nothing.
 std::optional<std::string> Stage::reason_against_start() const {
     const StagePlan& plan = group_->plan();
-    if (!services_.config.enabled) {
+    if (!basics_.config.enabled) {
         return "staging is switched off here (Enabled=no in stagecast.conf)";
     }
     if (group_->name_of_self() != request_->node_name) {
-        return "the job's first node takes this node for " + group_->name_of_self();
+        return "the job's first node addresses this node as " + group_->name_of_self();
     }
     if (plan.digest != digest_of(*request_)) {
         return "the job asks for other files here than on node " + plan.nodes.front().name;
@@ -363,7 +370,7 @@ void Stage::start() {
         return;
     }
     if (!place_.take_as_member(request_->uid)) {
-        fail(Blame::node, no_place_for_member(services_.config, services_.places));
+        fail(Blame::node, no_place_for_member(basics_.config, services_.places));
         return;
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
@@ -381,7 +388,7 @@ void Stage::begin_run() {
         return;
     }
     if (cleaner_.is_following_lists(request_->uid) && !outside_of(request_->specs).empty()) {
-        removal_alarm_.set(services_.loop.now() + kLookAgain);
+        removal_alarm_.set(basics_.loop.now() + kLookAgain);
         return;
     }
     const auto root = roots_.to_stage(key_.job_id);
@@ -389,7 +396,12 @@ void Stage::begin_run() {
         fail(root.error().blame(), root.error().sentence());
         return;
     }
-    run_ = std::make_unique<NodeRun>(services_,
+    run_ = std::make_unique<NodeRun>(basics_,
+                                     NodeRun::Resources{.hosts = services_.hosts,
+                                                        .verdicts = services_.verdicts,
+                                                        .cache = services_.cache,
+                                                        .closers = services_.closers,
+                                                        .ports = services_.ports},
                                      static_cast<NodeRunOwner&>(*this),
                                      RunOrder{.request = *request_,
                                               .plan = group_->plan(),
@@ -411,7 +423,7 @@ void Stage::on_late() {
     } else if (state_ == StageState::held) {
         fail(Blame::node,
              kUnannounced + std::string{" (AnnounceTimeout="} +
-                 seconds_text(services_.config.announce_timeout) + ")");
+                 seconds_text(basics_.config.announce_timeout) + ")");
     } else if (run_ && !group_->is_alone() && run_->awaits_others() &&
                !group_->group().is_finished()) {
         on_others_late();
@@ -424,7 +436,7 @@ void Stage::on_late() {
 
 /// Slurm may have left out this node's prolog (requeued_request.h).
 void Stage::ask_job() {
-    wait_alarm_.set(services_.loop.now() + kSlurmAnswerMax);
+    wait_alarm_.set(basics_.loop.now() + kSlurmAnswerMax);
     asker_.ask(JobStateQuestion{key_.job_id}, [this](const Result<SlurmAnswer>& answer) {
         if (state_ == StageState::held) {
             on_job(answer);
@@ -440,7 +452,7 @@ void Stage::on_job(const Result<SlurmAnswer>& answer) {
         on_late();
         return;
     }
-    services_.log.info(
+    basics_.log.info(
         "no prolog has announced a requeued job here; it is staged by the first node's word",
         {{"job", key_.job_id}, {"restart", key_.restart}});
     announce(*request, [](const Verdict&) {});
@@ -450,7 +462,7 @@ void Stage::on_job(const Result<SlurmAnswer>& answer) {
 void Stage::on_others_late() {
     const StageLimits allowed = limits();
     if (!std::exchange(others_are_late_, true)) {
-        wait_alarm_.set(services_.loop.now() + (allowed.ends.verdict - allowed.ends.work) / 2);
+        wait_alarm_.set(basics_.loop.now() + (allowed.ends.verdict - allowed.ends.work) / 2);
         return;
     }
     group_->name_awaited(allowed.blame,
@@ -461,7 +473,7 @@ void Stage::on_others_late() {
 
 void Stage::obey(order::WireUpResult& order) {
     if (run_) {
-        times_.wired = times_.wired.value_or(services_.loop.now());
+        times_.wired = times_.wired.value_or(basics_.loop.now());
         run_->wire_up_result(order.kind, order.sequence, std::move(order.bytes));
     }
 }
@@ -504,7 +516,7 @@ void Stage::obey(order::Settle& /*order*/) {
 // ---- from the run
 
 void Stage::on_started() {
-    times_.started = times_.started.value_or(services_.loop.now());
+    times_.started = times_.started.value_or(basics_.loop.now());
     if (group_->is_alone()) {
         times_.wired = times_.started;
     }
@@ -557,7 +569,7 @@ void Stage::on_run_failed(Blame blame, const std::string& sentence) {
 
 void Stage::on_gone() {
     if (!run_->last_statistics().empty()) {
-        log_worker(services_.log, key_, run_->last_statistics());
+        log_worker(basics_.log, key_, run_->last_statistics());
     }
     place_.give_back();
     apply(StageEvent::gone);
@@ -567,7 +579,7 @@ void Stage::on_gone() {
 
 void Stage::report_outcome() {
     wait_alarm_.set(std::nullopt);
-    times_.done = services_.loop.now();
+    times_.done = basics_.loop.now();
     const NodeOutcome outcome{
         .state = outcome_->state,
         .sentence = outcome_->sentence,
@@ -578,7 +590,7 @@ void Stage::report_outcome() {
 void Stage::report_failure() {
     wait_alarm_.set(std::nullopt);
     const Failure reason = *reason_;
-    log_failure(services_.log, key_, reason);
+    log_failure(basics_.log, key_, reason);
     // A worker that has said so itself ends the group in its own words.
     if (run_ && !outcome_) {
         run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
@@ -609,16 +621,16 @@ void Stage::stop_all(Blame blame, const std::string& sentence) {
 void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     wait_alarm_.set(std::nullopt);
     watch_.stop();
-    times_.settled = services_.loop.now();
+    times_.settled = basics_.loop.now();
     NodeVerdict own = own_verdict(verdict);
     const bool has_failed = verdict.state == VerdictState::failed || !verdict.dropped.empty();
     if (group_ && group_->is_root()) {
-        log_time_line(services_.log, own.facts, times_);
+        log_time_line(basics_.log, own.facts, times_);
     }
     if (has_failed && group_) {
         forget_unreached();
     }
-    count_settled(services_.counters, own.facts, times_);
+    count_settled(basics_.counters, own.facts, times_);
     result_.set(std::move(own.verdict), culprit);
     end_run(*result_.verdict());
     remember();
@@ -651,7 +663,7 @@ std::optional<Failure> Stage::why_dropped() const {
 NodeVerdict Stage::own_verdict(const GroupVerdict& verdict) const {
     std::string directory;
     if (outcome_) {
-        directory = job_directory(services_.config, services_.verdicts, key_.job_id);
+        directory = job_directory(basics_.config, services_.verdicts, key_.job_id);
         if (key_.step_id != kWholeJob) {
             directory += "/" + directory_names(key_.job_id, key_.step_id).back();
         }
@@ -715,12 +727,12 @@ void Stage::remember() {
 void Stage::tell_slurm() {
     const Verdict& verdict = *result_.verdict();
     const bool goes_on = !is_failure(verdict.state);
-    const bool requeues = !goes_on && is_to_be_requeued(services_.config, key_, verdict.blame);
+    const bool requeues = !goes_on && is_to_be_requeued(basics_.config, key_, verdict.blame);
     if (!requeues && !goes_on) {
         // The prolog of a node that the first one can't reach waits as long as it must.
         const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
-        const Duration longest = setup_max(services_.config, nodes - 1, nodes);
-        unbegun_.await(std::max(services_.loop.now(), *times_.announced + longest),
+        const Duration longest = setup_max(basics_.config, nodes - 1, nodes);
+        unbegun_.await(std::max(basics_.loop.now(), *times_.announced + longest),
                        verdict.sentence);
     }
     notice_.report(key_, verdict.sentence, requeues, [this] {
@@ -734,7 +746,7 @@ void Stage::tell_slurm() {
 
 /// There is no tree to report to.
 void Stage::give_up() {
-    log_failure(services_.log, key_, *reason_);
+    log_failure(basics_.log, key_, *reason_);
     settle(
         {.state = VerdictState::failed,
          .blame = reason_->blame,

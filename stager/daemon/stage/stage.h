@@ -9,6 +9,7 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
 #include "stager/daemon/jobs/cleaner.h"
 #include "stager/daemon/jobs/job_roots.h"
 #include "stager/daemon/planning/job_watch.h"
@@ -152,6 +153,7 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] StageView view() const;
     [[nodiscard]] std::string name_of_self() const;
 
+    const Basics& basics_;
     Services& services_;
     JobRoots& roots_;
     const Cleaner& cleaner_;

@@ -2,7 +2,6 @@
 
 #include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/link/credentials.h"
 #include "stager/link/link.h"
 
 #include <utility>
@@ -16,15 +15,15 @@ std::string why_closed(const Link& link) {
 
 }  // namespace
 
-void StageLinks::connect(Rank rank, const std::string& name, const Address& address) {
-    auto link = std::make_unique<DrivenLink>(
-        services_.loop,
-        Link::connect(
-            services_.links, services_.credentials, name, address, services_.loop.now()),
-        [] {});
-    const DrivenLink* key = link.get();
-    link->set_on_change([this, rank, key] { on_change(rank, key); });
-    links_[rank] = {.link = std::move(link), .is_up = false};
+Status StageLinks::connect(Rank rank, const std::string& name, const std::string& host) {
+    auto link = dialer_.dial(name, host, [] {});
+    if (!link) {
+        return link.error();
+    }
+    const DrivenLink* key = link->get();
+    (*link)->set_on_change([this, rank, key] { on_change(rank, key); });
+    links_[rank] = {.link = std::move(*link), .is_up = false};
+    return {};
 }
 
 void StageLinks::take(Rank rank, std::unique_ptr<DrivenLink> link) {
@@ -54,7 +53,7 @@ void StageLinks::hang_up(Rank rank) {
     link->set_on_change([this, key] { on_left(key); });
     link->finish();
     leaving_.push_back(std::move(link));
-    services_.loop.defer([this, key, alive = std::weak_ptr<bool>{alive_}] {
+    basics_.loop.defer([this, key, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
             on_left(key);
         }
@@ -95,7 +94,7 @@ void StageLinks::read(Rank rank, const DrivenLink* link) {
         }
         auto message = decode_tree_message(*frame);
         if (!message) {
-            ++services_.counters.messages_refused;
+            ++basics_.counters.messages_refused;
             entry->objection = message.error().sentence();
             entry->link->close(message.error());  // Sets this error if it is closed already.
             return;

@@ -4,8 +4,9 @@
 // to it. Frames are decoded here; a malformed message closes its link.
 #pragma once
 
-#include "stager/daemon/base/services.h"
+#include "stager/daemon/base/basics.h"
 #include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "stager/daemon/tree/tree_message.h"
 
 #include <list>
@@ -32,12 +33,13 @@ class StageLinksOwner {
 
 class StageLinks {
   public:
-    /// Both arguments outlive the object.
-    StageLinks(Services& services, StageLinksOwner& owner)
-        : services_{services}, owner_{owner} {}
+    /// All three outlive the object.
+    StageLinks(const Basics& basics, const LinkDialer& dialer, StageLinksOwner& owner)
+        : basics_{basics}, dialer_{dialer}, owner_{owner} {}
 
-    /// Begins to connect; on_link_up or on_link_down follows.
-    void connect(Rank rank, const std::string& name, const Address& address);
+    /// Begins to connect; on_link_up or on_link_down follows. Or the error: `host` is no
+    /// numeric address.
+    [[nodiscard]] Status connect(Rank rank, const std::string& name, const std::string& host);
     /// Takes an open link from an ancestor.
     void take(Rank rank, std::unique_ptr<DrivenLink> link);
     void send(Rank rank, const TreeMessage& message);
@@ -57,7 +59,8 @@ class StageLinks {
     void on_left(const DrivenLink* link);
     [[nodiscard]] Entry* find(Rank rank, const DrivenLink* link);
 
-    Services& services_;
+    const Basics& basics_;
+    const LinkDialer& dialer_;
     StageLinksOwner& owner_;
     std::map<Rank, Entry> links_;
     std::list<std::unique_ptr<DrivenLink>> leaving_;

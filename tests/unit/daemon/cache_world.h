@@ -56,18 +56,18 @@ class CacheWorld {
         auto children = Children::open(*loop_, std::move(*spawner), [](const Error&) {});
         REQUIRE(children);
         children_ = std::move(*children);
+        basics_.emplace(Basics{.loop = *loop_,
+                               .log = quiet_,
+                               .config = config_,
+                               .counters = counters,
+                               .children = *children_});
         restart();
     }
 
     /// As the next daemon finds it.
     void restart() {
         cache_.reset();
-        cache_.emplace(NodeCache::Dependencies{.loop = *loop_,
-                                               .log = quiet_,
-                                               .config = config_,
-                                               .counters = counters,
-                                               .children = *children_,
-                                               .copier_role = 0});
+        cache_.emplace(*basics_, 0U);
         cache_->open();
     }
 
@@ -131,6 +131,7 @@ class CacheWorld {
     Logger quiet_{[](LogLevel, std::string_view) {}, LogLevel::error};
     std::optional<Loop> loop_;
     std::unique_ptr<Children> children_;
+    std::optional<Basics> basics_;
     std::optional<NodeCache> cache_;
     unsigned files_ = 0;
 };

@@ -14,7 +14,8 @@ std::optional<std::string> answer_of(std::vector<TreeMessage> answers) {
     FalseNode first{world, std::move(answers)};
     world.config.port = first.port();
     world.services->addresses.learn("n3", "127.0.0.1");
-    RemoteStatuses reports{*world.services};
+    RemoteStatuses reports{
+        world.services->basics, world.services->addresses, world.services->dialer};
     std::optional<std::string> report;
     int times = 0;
     REQUIRE(reports.ask({.uid = 7, .request = {}}, "n3", [&](const auto& json) {
@@ -42,7 +43,8 @@ TEST_CASE("only a limited number of reports is fetched at one time") {
     FalseNode first{world, {ReportMessage{"{}"}}};
     world.config.port = first.port();
     world.services->addresses.learn("n3", "127.0.0.1");
-    RemoteStatuses reports{*world.services};
+    RemoteStatuses reports{
+        world.services->basics, world.services->addresses, world.services->dialer};
     for (std::size_t i = 0; i < kRemoteStatusesMax; ++i) {
         REQUIRE(reports.ask({}, "n3", [](const auto&) {}));
     }

@@ -12,6 +12,7 @@
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/stage/push_permits.h"
+#include "stager/daemon/tree/link_dialer.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/link/link_world.h"
@@ -48,22 +49,19 @@ class ServicesWorld {
             0);
         REQUIRE(hosts);
         hosts_ = std::move(*hosts);
-        cache_.emplace(NodeCache::Dependencies{.loop = *loop_,
-                                               .log = log_,
-                                               .config = config,
-                                               .counters = counters_,
-                                               .children = *children_,
-                                               .copier_role = 0});
+        basics_.emplace(Basics{.loop = *loop_,
+                               .log = log_,
+                               .config = config,
+                               .counters = counters_,
+                               .children = *children_});
+        cache_.emplace(*basics_, 0U);
         loop_->before_wait([this] { munge.answer(); });
-        services.emplace(Services{.loop = *loop_,
-                                  .log = log_,
-                                  .config = config,
-                                  .counters = counters_,
-                                  .children = *children_,
+        dialer_.emplace(*loop_, config, links, munge);
+        services.emplace(Services{.basics = *basics_,
                                   .hosts = *hosts_,
                                   .verdicts = *verdicts_,
                                   .links = links,
-                                  .credentials = munge,
+                                  .dialer = *dialer_,
                                   .cache = *cache_,
                                   .closers = closers_,
                                   .places = places_,
@@ -88,6 +86,7 @@ class ServicesWorld {
     Counters counters_;
     std::optional<Loop> loop_;
     std::unique_ptr<Children> children_;
+    std::optional<Basics> basics_;
     std::optional<VerdictStore> verdicts_;
     std::unique_ptr<HostPool> hosts_;
     std::optional<NodeCache> cache_;
@@ -95,6 +94,7 @@ class ServicesWorld {
     StagePlaces places_;
     PushPermits permits_;
     DataPorts ports_;
+    std::optional<LinkDialer> dialer_;
 
   public:
     std::optional<Services> services;  ///< Of all of the above.

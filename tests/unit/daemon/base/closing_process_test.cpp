@@ -44,7 +44,7 @@ TEST_CASE("connections with descriptors that linger are closed without waiting",
     }
     ServicesWorld world{{run_closing_process}};
     const Logger quiet{[](LogLevel, std::string_view) {}, LogLevel::error};
-    ClosingProcess closing{world.loop(), world.services->children, quiet, 0};
+    ClosingProcess closing{world.loop(), world.services->basics.children, quiet, 0};
     // More than one child takes.
     constexpr std::size_t kMany = 1000;
     std::vector<UniqueFd> far;

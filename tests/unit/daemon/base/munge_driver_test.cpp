@@ -31,7 +31,7 @@ TEST_CASE(
     CAPTURE(at_once);
     ServicesWorld world{{die_of_a_question}};
     const Logger quiet{[](LogLevel, std::string_view) {}, LogLevel::error};
-    MungeDriver driver{world.loop(), world.services->children, quiet, 0};
+    MungeDriver driver{world.loop(), world.services->basics.children, quiet, 0};
     driver.before_wait();
     const int helper = driver.client().fd();
     REQUIRE(helper >= 0);

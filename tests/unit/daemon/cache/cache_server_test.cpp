@@ -44,7 +44,7 @@ class ServerWorld {
         REQUIRE(opened);
         listener_.emplace(std::move(*opened));
         REQUIRE(world.loop().watch(listener_->fd(), EPOLLIN, [this](auto) { on_connect(); }));
-        server.emplace(*world.services);
+        server.emplace(world.services->basics, world.services->cache);
     }
 
     void fetch(const LeasedFile& file) {

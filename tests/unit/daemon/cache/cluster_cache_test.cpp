@@ -91,7 +91,8 @@ TEST_CASE("a holder that is busy is asked again, and not called one that has not
     Holder holder{world};
     const LeasedFile file = file_of_other();
     {
-        ClusterCache peers{*world.services};
+        ClusterCache peers{
+            world.services->basics, world.services->dialer, world.services->cache};
         peers.know({kSelf, kOther});
         holder.answer.content.key[0] = std::byte{7};  // Not now.
         peers.ask(file, true);

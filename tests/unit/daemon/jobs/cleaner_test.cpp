@@ -79,7 +79,7 @@ struct CleanerWorld {
     std::string inner = world.scratch.path("stages") + "/42/inner";
     std::string file = world.scratch.path("outside") + "/file";
     JobRoots roots{world.config, world.services->verdicts};
-    Cleaner cleaner{*world.services, roots};
+    Cleaner cleaner{world.services->basics, world.services->verdicts, roots};
 };
 
 }  // namespace

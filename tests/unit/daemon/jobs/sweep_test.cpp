@@ -80,12 +80,13 @@ TEST_CASE("the files of suspended jobs stay, and those of completing ones but at
     const SweptRoot root{world, {10, 11, 12, 13, 14, kStepped}};
     REQUIRE(world.services->verdicts.save_root(kLast, "/another"));  // Below that one.
     std::set<std::uint32_t> removed;
-    Sweep sweep{*world.services,
-                [&] { return Result<int>{root.fd()}; },
-                [](std::uint32_t) { return false; },
-                [] { return std::set<std::uint32_t>{kStepped}; },
-                [&](std::uint32_t job) { removed.insert(job); },
-                [] {},
+    Sweep sweep{world.services->basics,
+                world.services->verdicts,
+                {.stage_root = [&] { return Result<int>{root.fd()}; },
+                 .is_here = [](std::uint32_t) { return false; },
+                 .steps = [] { return std::set<std::uint32_t>{kStepped}; },
+                 .remove = [&](std::uint32_t job) { removed.insert(job); },
+                 .remove_set_aside = [] {}},
                 {.first_rest = Duration::zero(), .rest_max = Duration::zero()}};
     const auto swept = [&] {
         removed.clear();
@@ -109,12 +110,13 @@ TEST_CASE("after the start no job is asked about whose time has not come", "[roo
     ServicesWorld world{{[](int) { return 0; }, answer_for_slurm}};
     const SweptRoot root{world, {11}};
     std::set<std::uint32_t> removed;
-    Sweep sweep{*world.services,
-                [&] { return Result<int>{root.fd()}; },
-                [](std::uint32_t) { return false; },
-                [] { return std::set<std::uint32_t>{}; },
-                [&](std::uint32_t job) { removed.insert(job); },
-                [] {}};
+    Sweep sweep{world.services->basics,
+                world.services->verdicts,
+                {.stage_root = [&] { return Result<int>{root.fd()}; },
+                 .is_here = [](std::uint32_t) { return false; },
+                 .steps = [] { return std::set<std::uint32_t>{}; },
+                 .remove = [&](std::uint32_t job) { removed.insert(job); },
+                 .remove_set_aside = [] {}}};
     sweep.begin();
     world.run_until([&] { return removed.contains(11); });
     removed.clear();

@@ -34,7 +34,7 @@ TEST_CASE("a job's state that slurmctld has just given counts as a look at it", 
     std::string why;
     const StageKey step{.job_id = 42, .step_id = 3, .restart = 0};
     JobWatch watch{world.loop(),
-                   world.services->children,
+                   world.services->basics.children,
                    world.config,
                    step,
                    [&](const std::string& said) { why = said; }};

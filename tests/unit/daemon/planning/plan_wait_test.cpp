@@ -24,7 +24,7 @@ class WaitWorld {
     ServicesWorld world;
     PlaceTicket place{world.loop(), world.config, world.services->places};
     JobWatch watch{world.loop(),
-                   world.services->children,
+                   world.services->basics.children,
                    world.config,
                    {.job_id = 7},
                    [](const std::string&) {}};
@@ -35,7 +35,12 @@ class WaitWorld {
     std::string trouble;
     std::optional<std::string> blamed;
     std::optional<StagePlan> plan;
-    PlanWait wait{*world.services,
+    PlanWait wait{world.services->basics,
+                  {.places = world.services->places,
+                   .addresses = world.services->addresses,
+                   .hosts = world.services->hosts,
+                   .ports = world.services->ports,
+                   .dialer = world.services->dialer},
                   place,
                   watch,
                   {.on_plan = [this](const StagePlan& made) { plan = made; },

@@ -55,7 +55,10 @@ Result<StagePlan> plan_of(ServicesWorld& world,
                           OnNodeFault on_fault = OnNodeFault::fail) {
     world.config = default_config();
     world.config.on_node_fault = on_fault;
-    Planner planner{*world.services};
+    Planner planner{world.services->basics,
+                    {.addresses = world.services->addresses,
+                     .hosts = world.services->hosts,
+                     .ports = world.services->ports}};
     StageRequest request;
     request.key = {.job_id = 42, .step_id = step_id, .restart = 0};
     request.uid = 2001;

@@ -15,7 +15,8 @@ TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
     world.config.port = first.port();
     for (const bool is_gone : {false, true}) {
         CAPTURE(is_gone);
-        auto probe = std::make_unique<RootProbe>(*world.services);
+        auto probe = std::make_unique<RootProbe>(
+            world.services->basics, world.services->addresses, world.services->dialer);
         int answers = 0;
         probe->ask(AskMessage{{.job_id = 7, .step_id = 0}},
                    SlurmNode{.name = "n3", .address = "127.0.0.1"},
@@ -45,7 +46,8 @@ TEST_CASE("a node whose address is known is asked without Slurm") {
         if (is_known) {
             world.services->addresses.learn("n3", "127.0.0.1");
         }
-        RootProbe probe{*world.services};
+        RootProbe probe{
+            world.services->basics, world.services->addresses, world.services->dialer};
         std::optional<RootProbe::Said> answer;
         probe.ask(AskMessage{{.job_id = 7, .step_id = 0}},
                   std::string{"n3"},

@@ -33,10 +33,14 @@ TEST_CASE("a look that hangs fails by StageTimeout, a comparison has its time", 
     compare.compares = true;
     std::optional<Result<WorkerLook>> looked;
     bool is_compared = false;
-    const LocalPreflight comparing{
-        *world.services, compare, [&](const Result<WorkerLook>&) { is_compared = true; }};
+    const LocalPreflight comparing{world.services->basics,
+                                   world.services->closers,
+                                   compare,
+                                   [&](const Result<WorkerLook>&) { is_compared = true; }};
     const LocalPreflight looking{
-        *world.services, look, [&](Result<WorkerLook> result) { looked = std::move(result); }};
+        world.services->basics, world.services->closers, look, [&](Result<WorkerLook> result) {
+            looked = std::move(result);
+        }};
     world.run_until([&] { return looked.has_value(); });
     REQUIRE_FALSE(*looked);
     CHECK_THAT(looked->error().sentence(), Catch::Contains("StageTimeout"));

@@ -24,7 +24,7 @@ TEST_CASE("an answer behind other frames is heard", "[root]") {
     ServicesWorld world;
     FalseNode node{world, {PulseMessage{}, PulseMessage{}, PulseMessage{}, kWould}};
     world.config.port = node.port();
-    PushPreflight preflight{*world.services};
+    PushPreflight preflight{world.services->basics, world.services->dialer};
     std::vector<Result<ExaminedMessage>> heard;
     bool is_done = false;
     preflight.ask(
@@ -48,7 +48,7 @@ TEST_CASE("a node that has answered does not fall silent any more", "[root]") {
     world.config.port = node.port();
     // Silence begins half a second after the question: while its answer is being taken.
     world.config.connect_timeout = std::chrono::milliseconds{-2500};
-    PushPreflight preflight{*world.services};
+    PushPreflight preflight{world.services->basics, world.services->dialer};
     int heard = 0;
     bool is_done = false;
     preflight.ask(

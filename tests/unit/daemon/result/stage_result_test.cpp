@@ -22,7 +22,7 @@ Verdict verdict(VerdictState state) {
 TEST_CASE("what is stored says that the daemon broke off, until the verdict is known") {
     ServicesWorld world;
     const VerdictStore& store = world.services->verdicts;
-    StageResult result{world.services->verdicts, world.services->log, kKey};
+    StageResult result{world.services->verdicts, world.services->basics.log, kKey};
     CHECK_FALSE(store.load(kKey));
     result.begin("n1");
     CHECK_THAT(store.load(kKey)->sentence,
@@ -36,7 +36,7 @@ TEST_CASE("what is stored says that the daemon broke off, until the verdict is k
 TEST_CASE("a verdict without an announcement is not stored until that comes") {
     ServicesWorld world;
     const VerdictStore& store = world.services->verdicts;
-    StageResult result{world.services->verdicts, world.services->log, kKey};
+    StageResult result{world.services->verdicts, world.services->basics.log, kKey};
     result.set(verdict(VerdictState::failed), Rank{3});
     CHECK_FALSE(store.load(kKey));
     CHECK(result.culprit() == Rank{3});
@@ -47,14 +47,14 @@ TEST_CASE("a verdict without an announcement is not stored until that comes") {
 
 TEST_CASE("only a failure has a culprit") {
     ServicesWorld world;
-    StageResult result{world.services->verdicts, world.services->log, kKey};
+    StageResult result{world.services->verdicts, world.services->basics.log, kKey};
     result.set(verdict(VerdictState::ok), Rank{3});
     CHECK_FALSE(result.culprit());
 }
 
 TEST_CASE("callers wait until the answer is given, and each is answered once") {
     ServicesWorld world;
-    StageResult result{world.services->verdicts, world.services->log, kKey};
+    StageResult result{world.services->verdicts, world.services->basics.log, kKey};
     int answers = 0;
     const auto count = [&](const Verdict& given) {
         CHECK(given.state == VerdictState::failed);

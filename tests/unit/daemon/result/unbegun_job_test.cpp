@@ -51,7 +51,9 @@ TEST_CASE("a failed job that waits for a prolog is cancelled, once", "[root]") {
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
     int done = 0;
     UnbegunJob job{
-        world.loop(), world.services->children, world.services->log, kKey, [&] { ++done; }};
+        world.loop(), world.services->basics.children, world.services->basics.log, kKey, [&] {
+            ++done;
+        }};
     CHECK_FALSE(job.is_awaited());
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     CHECK(job.is_awaited());
@@ -68,7 +70,9 @@ TEST_CASE("a job is awaited on while slurmctld does not answer, until it has end
     ServicesWorld world;  // Without a child that asks Slurm.
     int done = 0;
     UnbegunJob job{
-        world.loop(), world.services->children, world.services->log, kKey, [&] { ++done; }};
+        world.loop(), world.services->basics.children, world.services->basics.log, kKey, [&] {
+            ++done;
+        }};
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     pass_some_time(world);
     CHECK(done == 0);
@@ -84,7 +88,9 @@ TEST_CASE("a job that ends in time is not asked for", "[root]") {
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
     int done = 0;
     UnbegunJob job{
-        world.loop(), world.services->children, world.services->log, kKey, [&] { ++done; }};
+        world.loop(), world.services->basics.children, world.services->basics.log, kKey, [&] {
+            ++done;
+        }};
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     job.stop();
     pass_some_time(world);

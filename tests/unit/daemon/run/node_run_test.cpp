@@ -100,7 +100,14 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     order.plan.group_port = 41'001;
     order.deadline = world.loop().now() + std::chrono::seconds{60};
     Owner owner;
-    NodeRun run{*world.services, owner, order};
+    NodeRun run{world.services->basics,
+                {.hosts = world.services->hosts,
+                 .verdicts = world.services->verdicts,
+                 .cache = world.services->cache,
+                 .closers = world.services->closers,
+                 .ports = world.services->ports},
+                owner,
+                order};
     run.begin(root.get());
     world.run_until([&] { return run.progress().bytes_total == 7 || !owner.trouble.empty(); });
     INFO(owner.trouble);

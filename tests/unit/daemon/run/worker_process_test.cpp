@@ -37,12 +37,8 @@ Result<std::unique_ptr<WorkerProcess>> start(ServicesWorld& world,
                                              const ProgramRequest& program,
                                              const std::shared_ptr<DeferredCloser>& closer,
                                              WorkerProcess::Events events) {
-    return WorkerProcess::start(world.loop(),
-                                world.services->children,
-                                world.services->counters,
-                                world.services->log,
-                                {.program = program, .closer = closer},
-                                std::move(events));
+    return WorkerProcess::start(
+        world.services->basics, {.program = program, .closer = closer}, std::move(events));
 }
 
 ProgramRequest program_of(const std::string& path, std::vector<std::string> arguments) {
@@ -171,11 +167,14 @@ TEST_CASE("a worker's stdout and stderr can't forge a line of the log", "[root]"
         wanted = kOutputLinesMax + 1;
     }
     bool has_ended = false;
+    const Basics& given = world.services->basics;
+    const Basics basics{.loop = given.loop,
+                        .log = log,
+                        .config = given.config,
+                        .counters = given.counters,
+                        .children = given.children};
     auto started =
-        WorkerProcess::start(world.loop(),
-                             world.services->children,
-                             world.services->counters,
-                             log,
+        WorkerProcess::start(basics,
                              {.program = program_of("/bin/sh", {"sh", "-c", script}),
                               .stage = "42.job.0",
                               .closer = std::make_shared<DeferredCloser>()},

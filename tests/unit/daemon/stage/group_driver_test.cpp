@@ -30,20 +30,22 @@ class DriverWorld {
     explicit DriverWorld(const std::vector<std::string>& nodes) : nodes_{nodes} {}
     GroupDriver& driver() {
         if (!driver_) {
-            driver_.emplace(*world.services,
-                            kKey,
-                            plan_of(nodes_),
-                            Rank{0},
-                            world.loop().now() + std::chrono::seconds{60},
-                            GroupDriver::Hooks{.on_order =
-                                                   [this](GroupOrder order) {
-                                                       orders.push_back(std::move(order));
-                                                       if (on_order) {
-                                                           on_order();
-                                                       }
-                                                   },
-                                               .progress = [] { return TreeProgress{}; },
-                                               .on_change = [this] { ++changes; }});
+            driver_.emplace(
+                world.services->basics,
+                GroupDriver::Resources{world.services->dialer, world.services->ports},
+                kKey,
+                plan_of(nodes_),
+                Rank{0},
+                world.loop().now() + std::chrono::seconds{60},
+                GroupDriver::Hooks{.on_order =
+                                       [this](GroupOrder order) {
+                                           orders.push_back(std::move(order));
+                                           if (on_order) {
+                                               on_order();
+                                           }
+                                       },
+                                   .progress = [] { return TreeProgress{}; },
+                                   .on_change = [this] { ++changes; }});
         }
         return *driver_;
     }

@@ -53,8 +53,9 @@ TEST_CASE("a link over which another version speaks is lost for that, and not fo
         }
     }));
     Owner owner;
-    StageLinks links{*world.services, owner};
-    links.connect(Rank{1}, "n1", loopback(listener->port()));
+    StageLinks links{world.services->basics, world.services->dialer, owner};
+    world.config.port = listener->port();
+    REQUIRE(links.connect(Rank{1}, "n1", "127.0.0.1"));
     world.run_until([&] { return !owner.lost.empty(); });
     CHECK_THAT(owner.lost,
                Catch::Contains("uses version 2 of the tree's messages") &&
@@ -69,7 +70,7 @@ TEST_CASE("a daemon with messages of another version receives ours, and reports 
     }
     ServicesWorld world;
     world.config.port = 0;
-    auto incoming = Incoming::open(*world.services, {});
+    auto incoming = Incoming::open(world.services->basics, world.links, world.munge, {});
     REQUIRE(incoming);
     LinkPolicy theirs;
     theirs.node_name = "n1";

@@ -118,7 +118,8 @@ class RegistryWorld {
     [[nodiscard]] bool is_cut() { return parent_->link().state() == Link::State::closed; }
 
     /// The answer to this node's own plugin, if it comes at once.
-    std::optional<Verdict> ask(const Request& request) {
+    template <class Kind>
+    std::optional<Verdict> ask(const Kind& request) {
         auto answer = std::make_shared<std::optional<Verdict>>();
         registry.on_request(request, [answer](const Answer& given) {
             if (const auto* verdict = std::get_if<Verdict>(&given)) {
@@ -176,7 +177,8 @@ class RegistryWorld {
     }
 
     AskServer ask_server_{
-        *world.services,
+        world.services->basics,
+        world.links,
         {.tell = [this](const StageKey& key) { return registry.tell(key); },
          .has_ended = [this](std::uint32_t job_id) { return registry.has_ended(job_id); },
          .announce =
