@@ -1,6 +1,6 @@
 # Runs MPI programs with libstagecast-mpi or libstagecast-bcast on emulated hosts, without daemon or Slurm: `load mpi`.
 #
-# Two ranks on each of the hosts n0, n1, n2, as alice: ranks 0 and 1 on n0, and so on. /tmp is the host's own, /home shared.
+# PER_HOST ranks (2) on each of HOSTS hosts (3) from n0 on, as alice: ranks 0 and 1 on n0, and so on. /tmp is the host's own, /home shared.
 # The output of a run is in $WORK/out: of each call (from 1) and rank a line, see calls.c and bcasts.c.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # T, WORK, NODES come from test_begins
@@ -14,9 +14,10 @@ for one in ${STAGECAST_MPIS:-openmpi mpich}; do
   if command -v "mpirun.$one" > /dev/null && [ -e "$BUILT/libstagecast-mpi-$one.so" ]; then MPIS+=("$one"); fi
 done
 
-setup_file() {
+# mpi_up [HOSTS]
+mpi_up() {
   local one program node place
-  cluster_up 3 --hosts || return 1
+  cluster_up "${1:-3}" --hosts || return 1
   place=$CLUSTER_DIR/srv/mpi
   install -d -m 755 "$place" && install -d -o 2001 -g 2001 "$place/sockets"
   install -m 755 "$MPI_HOME/rsh" "$place/"
@@ -25,11 +26,13 @@ setup_file() {
     "mpicc.$one" -std=gnu99 -Wall -Wextra -Werror -I"$MPI_HOME/../.." -o "$place/calls-$one" "$MPI_HOME/calls.c" \
       "$place/libstagecast-mpi-$one.so.0" -Wl,-rpath,/srv/mpi || return 1
     install -m 755 "$BUILT/libstagecast-bcast-$one.so" "$place/libstagecast-bcast-$one.so.0"
-    for program in bcasts comms types latency; do
+    for program in bcasts comms types latency shorts sequences; do
       "mpicc.$one" -std=gnu11 -O1 -Wall -Wextra -Werror -pthread -I"$MPI_HOME/../.." -o "$place/$program-$one" "$MPI_HOME/$program.c" || return 1
     done
   done
 }
+
+setup_file() { mpi_up; }
 
 setup() {
   local node
@@ -72,17 +75,20 @@ each_mpi() {
   done
 }
 
-# Prints the command that starts two ranks on each host.
+ranks() { echo $((${PER_HOST:-2} * ${HOSTS:-3})); }
+
+# Prints the command that starts the ranks.
 launcher() {
-  local common="STAGECAST_WORKER=/srv/stagecast/libexec/stagecast/stagecast-worker ${ENVIRONMENT:-}" word words=()
+  local common="STAGECAST_WORKER=/srv/stagecast/libexec/stagecast/stagecast-worker ${ENVIRONMENT:-}" word words=() i hosts= slots=
+  for ((i = 0; i < ${HOSTS:-3}; i++)); do hosts+=${hosts:+,}n$i slots+=${slots:+,}n$i:${PER_HOST:-2}; done
   case $1 in
     openmpi)
       for word in $common; do words+=(-x "$word"); done
-      echo mpirun.openmpi -np 6 --host n0:2,n1:2,n2:2 --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \
+      echo mpirun.openmpi -np "$(ranks)" --host "$slots" --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \
         --mca oob_tcp_if_include eth0 --mca plm_rsh_agent /srv/mpi/rsh --mca mpi_yield_when_idle 1 "${words[@]}" ;;
     mpich)
       for word in $common UCX_NET_DEVICES=eth0; do words+=(-genv "${word%%=*}" "${word#*=}"); done
-      echo mpiexec.hydra -np 6 -ppn 2 -hosts n0,n1,n2 -iface eth0 -launcher rsh -launcher-exec /srv/mpi/rsh "${words[@]}" ;;
+      echo mpiexec.hydra -np "$(ranks)" -ppn "${PER_HOST:-2}" -hosts "$hosts" -iface eth0 -launcher rsh -launcher-exec /srv/mpi/rsh "${words[@]}" ;;
   esac
 }
 
@@ -97,15 +103,16 @@ mpi() {
 }
 
 # preloaded PROGRAM MPI MODE WORD...: a program that broadcasts with libstagecast-bcast. Messages of LEAST bytes, otherwise of
-# 64 KiB, are long. Fails unless every rank says that it got what was sent.
+# 64 KiB, are long, and of up to SHORT (8192) short. Fails unless every rank says that it got what was sent, within LIMIT (100) seconds.
 preloaded() {
   local program=$1 name=$2 rc=0 right
-  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0 STAGECAST_BCAST=$3 STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=${LEAST:-65536}"
+  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0 STAGECAST_BCAST=$3 STAGECAST_BCAST_VERBOSE=1"
+  ENVIRONMENT+=" STAGECAST_BCAST_MIN=${LEAST:-65536} STAGECAST_BCAST_SHORT=${SHORT:-8192}"
   shift 3
   # shellcheck disable=SC2046
-  lab on n0 -u alice -d /tmp timeout -k 5 100 $(launcher "$name") "/srv/mpi/$program-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
+  lab on n0 -u alice -d /tmp timeout -k 5 "${LIMIT:-100}" $(launcher "$name") "/srv/mpi/$program-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
   right=$(grep -o 'rank [0-9]: ok' "$WORK/out" | sort -u | wc -l)
-  [ "$right" = 6 ] || { echo "only $right ranks are right, and $rc"; return 1; }
+  [ "$right" = "$(ranks)" ] || { echo "only $right ranks are right, and $rc"; return 1; }
   [ "$rc" = 0 ] || [ "$name" = mpich ]   # See mpi().
 }
 bcasts() { preloaded bcasts "$@"; }

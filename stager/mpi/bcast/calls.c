@@ -20,12 +20,12 @@ static struct stagecast_settings settings;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static int keyval = MPI_KEYVAL_INVALID;  // Of the attribute that leads to the comm_group.
 
-static struct {
+static struct counters {
     atomic_ullong carried;  // Calls of comm_group_broadcast.
     atomic_ullong bytes;    // Of these.
     atomic_ullong failed;   // That the group began and the MPI ended.
-    atomic_ullong by_mpi;   // Others of at least the least length.
-} counters;
+    atomic_ullong by_mpi;   // Others.
+} counters[2];              // Of long messages, and of short ones.
 
 static int on_delete(MPI_Comm comm, int key, void* value, void* extra) {
     (void)comm;
@@ -72,22 +72,46 @@ static struct comm_group* known_group(MPI_Comm comm) {
                : NULL;
 }
 
-// The group of `comm`, made if there is none; NULL for an intercommunicator, and for an error.
-static int group_of(MPI_Comm comm, struct comm_group** group) {
-    int is_inter = 0;
-    *group = known_group(comm);
-    if (*group != NULL || keyval == MPI_KEYVAL_INVALID) {
-        return MPI_SUCCESS;
-    }
-    int error = PMPI_Comm_test_inter(comm, &is_inter);
-    if (error != MPI_SUCCESS || is_inter) {
-        return error;
-    }
-    error = comm_group_make(comm, &settings, group);
-    if (error == MPI_SUCCESS) {
-        error = PMPI_Comm_set_attr(comm, keyval, *group);
+static int add_group(MPI_Comm comm, struct comm_group** group) {
+    *group = comm_group_none(comm);
+    const int error =
+        *group == NULL ? MPI_ERR_NO_MEM : PMPI_Comm_set_attr(comm, keyval, *group);
+    if (error != MPI_SUCCESS) {
+        free(*group);
+        *group = NULL;
     }
     return error;
+}
+
+// Whether the group is to be made now, for this message. What it costs is more than what few short
+// messages could gain.
+static int is_worth(struct comm_group* group, const struct comm_message* message) {
+    enum { CALLS_BEFORE = 1000 };
+    return !message->is_short || settings.mode == STAGECAST_BCAST_FORCE ||
+           (group->size >= STAGECAST_SHORT_NODES_MIN && ++group->short_calls > CALLS_BEFORE);
+}
+
+// The group of `comm`, made if it is worth it; NULL for an intercommunicator, and for an error.
+static int group_of(MPI_Comm comm,
+                    const struct comm_message* message,
+                    struct comm_group** group) {
+    int is_inter = 0;
+    *group = known_group(comm);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        return MPI_SUCCESS;
+    }
+    if (*group == NULL) {
+        int error = PMPI_Comm_test_inter(comm, &is_inter);
+        if (error == MPI_SUCCESS && !is_inter) {
+            error = add_group(comm, group);
+        }
+        if (error != MPI_SUCCESS || is_inter) {
+            return error;
+        }
+    }
+    return !(*group)->is_made && is_worth(*group, message)
+               ? comm_group_make(*group, comm, &settings)
+               : MPI_SUCCESS;
 }
 
 static void release(MPI_Comm comm) {
@@ -118,14 +142,13 @@ EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
 EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
     (void)pthread_once(&prepared, prepare);
     if (settings.mode != STAGECAST_BCAST_OFF && comm != MPI_COMM_NULL &&
-        keyval != MPI_KEYVAL_INVALID && known_group(comm) == NULL) {
-        struct comm_group* const none = comm_group_none();
-        const int error =
-            none == NULL ? MPI_ERR_NO_MEM : PMPI_Comm_set_attr(comm, keyval, none);
+        keyval != MPI_KEYVAL_INVALID) {
+        struct comm_group* group = known_group(comm);
+        const int error = group == NULL ? add_group(comm, &group) : MPI_SUCCESS;
         if (error != MPI_SUCCESS) {
-            free(none);
             return error;
         }
+        group->is_made = 1;
     }
     return PMPI_Comm_idup(comm, made, request);
 }
@@ -133,9 +156,9 @@ EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) 
 
 // ---- MPI_Bcast
 
-// The bytes of a message that may go by a group; otherwise 0. The same on all ranks: the type
+// The bytes of a message; 0 if it may not go by a group. The same on all ranks: the type
 // signature is, whatever count and datatype are.
-static size_t long_message(int count, MPI_Datatype datatype, MPI_Comm comm) {
+static size_t bytes_of(int count, MPI_Datatype datatype, MPI_Comm comm) {
     MPI_Count size = 0;
     if (count <= 0 || datatype == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL ||
         PMPI_Type_size_x(datatype, &size) != MPI_SUCCESS || size <= 0 ||
@@ -143,11 +166,11 @@ static size_t long_message(int count, MPI_Datatype datatype, MPI_Comm comm) {
         return 0;
     }
     const MPI_Count bytes = size * (MPI_Count)count;
-    return bytes >= settings.least_bytes ? (size_t)bytes : 0;
+    return bytes >= settings.least_bytes || bytes <= settings.short_bytes ? (size_t)bytes : 0;
 }
 
 static int by_mpi(const struct comm_message* message, int root, MPI_Comm comm) {
-    atomic_fetch_add(&counters.by_mpi, 1);
+    atomic_fetch_add(&counters[message->is_short].by_mpi, 1);
     return PMPI_Bcast(message->buffer, message->count, message->datatype, root, comm);
 }
 
@@ -157,8 +180,9 @@ static int by_group(struct comm_group* group,
                     MPI_Comm comm) {
     int was_carried = 0;
     const int error = comm_group_broadcast(group, comm, message, root, &was_carried);
-    atomic_fetch_add(was_carried ? &counters.carried : &counters.failed, 1);
-    atomic_fetch_add(&counters.bytes, was_carried ? message->bytes : 0);
+    struct counters* const count = &counters[message->is_short];
+    atomic_fetch_add(was_carried ? &count->carried : &count->failed, 1);
+    atomic_fetch_add(&count->bytes, was_carried ? message->bytes : 0);
     return error;
 }
 
@@ -169,7 +193,7 @@ static int decide(struct stagecast_trial* trial,
     enum { NEVER = 1000000 };
     double longest[STAGECAST_WAYS];
     int rank = 0;
-    if (group->failures > 0) {
+    if (group->failures > 0 && !message->is_short) {
         trial->seconds[STAGECAST_BY_GROUP] = NEVER;
     }
     const int error =
@@ -202,32 +226,36 @@ static int try_out(struct comm_group* group,
                     ? by_group(group, message, root, comm)
                     : by_mpi(message, root, comm);
     }
-    return error == MPI_SUCCESS && stagecast_tell(trial, PMPI_Wtime() - begun)
+    const int calls = message->is_short ? STAGECAST_SHORT_TRIAL_CALLS : STAGECAST_TRIAL_CALLS;
+    return error == MPI_SUCCESS && stagecast_tell(trial, PMPI_Wtime() - begun, calls)
                ? decide(trial, group, message, comm)
                : error;
+}
+
+static struct stagecast_trial* trial_of(struct comm_group* group, size_t bytes, int is_short) {
+    return is_short ? &group->short_trials[stagecast_short_class_of(bytes)]
+                    : &group->trials[stagecast_class_of(bytes, (uint64_t)settings.least_bytes)];
 }
 
 EXPORTED int MPI_Bcast(
     void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     struct comm_group* group = NULL;
     (void)pthread_once(&prepared, prepare);
-    const struct comm_message message = {
-        buffer,
-        count,
-        datatype,
-        settings.mode == STAGECAST_BCAST_OFF ? 0 : long_message(count, datatype, comm)};
-    const int error = message.bytes > 0 ? group_of(comm, &group) : MPI_SUCCESS;
+    const size_t bytes =
+        settings.mode == STAGECAST_BCAST_OFF ? 0 : bytes_of(count, datatype, comm);
+    const int is_short = bytes > 0 && bytes < (size_t)settings.least_bytes;
+    const struct comm_message message = {buffer, count, datatype, bytes, is_short};
+    const int error = bytes > 0 ? group_of(comm, &message, &group) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) {
         return error;
     }
     if (group == NULL) {
         return PMPI_Bcast(buffer, count, datatype, root, comm);
     }
-    if (!group->is_used || root < 0 || root >= group->size) {
+    if (!group->is_used || (is_short && !group->is_short) || root < 0 || root >= group->size) {
         return by_mpi(&message, root, comm);
     }
-    struct stagecast_trial* const trial =
-        &group->trials[stagecast_class_of(message.bytes, (uint64_t)settings.least_bytes)];
+    struct stagecast_trial* const trial = trial_of(group, bytes, is_short);
     if (settings.mode == STAGECAST_BCAST_FORCE) {
         return by_group(group, &message, root, comm);
     }
@@ -250,17 +278,43 @@ static void print_summary(void) {
                 "and repeated by MPI\n",
                 (long long)settings.least_bytes,
                 modes[settings.mode],
-                atomic_load(&counters.carried),
-                atomic_load(&counters.bytes),
-                atomic_load(&counters.by_mpi),
-                atomic_load(&counters.failed));
+                atomic_load(&counters[0].carried),
+                atomic_load(&counters[0].bytes),
+                atomic_load(&counters[0].by_mpi),
+                atomic_load(&counters[0].failed));
+    }
+}
+
+static void print_short_summary(void) {
+    const struct short_counts own = short_ring_counts();
+    struct short_counts all = {0};
+    int rank = 0;
+    enum { COUNTS = sizeof own / sizeof(unsigned long long) };
+    if (PMPI_Reduce(&own, &all, COUNTS, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD) ==
+            MPI_SUCCESS &&
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0) {
+        fprintf(
+            stderr,
+            "stagecast: MPI_Bcast of %lld bytes or less, as rank 0 made them: %llu by groups "
+            "(%llu bytes), %llu by MPI; of all nodes: %llu sent in %llu packets, %llu received "
+            "by multicast, %llu from another node\n",
+            (long long)settings.short_bytes,
+            atomic_load(&counters[1].carried),
+            atomic_load(&counters[1].bytes),
+            atomic_load(&counters[1].by_mpi),
+            all.sent,
+            all.packets,
+            all.by_multicast,
+            all.by_ring);
     }
 }
 
 EXPORTED int MPI_Finalize(void) {
     if (settings.is_verbose) {
         print_summary();
+        print_short_summary();
     }
+    short_rings_close();
     if (known_group(MPI_COMM_WORLD) != NULL) {
         release(MPI_COMM_WORLD);
         (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);

@@ -1,5 +1,7 @@
 #include "stager/mpi/bcast/choice.h"
 
+#include "stager/mpi/bcast/short_packet.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -12,11 +14,16 @@ namespace {
 constexpr std::int64_t kLeastBytes = 256 << 10;
 /// Whatever is asked for, unless all messages are to go by the group.
 constexpr std::int64_t kLeastBytesEver = 64 << 10;
-constexpr int kTrialCalls = 5;
 
 std::string_view variable(const char* name) {
     const char* text = ::secure_getenv(name);  // NOLINT(concurrency-mt-unsafe)
     return text == nullptr ? std::string_view{} : text;
+}
+
+std::int64_t number(const char* name, std::int64_t otherwise) {
+    const std::string_view text = variable(name);
+    static_cast<void>(std::from_chars(text.data(), text.data() + text.size(), otherwise));
+    return otherwise;
 }
 
 std::int64_t mode_named(std::string_view word) {
@@ -35,13 +42,12 @@ stagecast_settings stagecast_settings_of_environment() {
     settings.mode = stage::mode_named(stage::variable("STAGECAST_BCAST"));
     const std::string_view verbose = stage::variable("STAGECAST_BCAST_VERBOSE");
     settings.is_verbose = !verbose.empty() && verbose != "0" ? 1 : 0;
-    settings.least_bytes = stage::kLeastBytes;
-    const std::string_view least = stage::variable("STAGECAST_BCAST_MIN");
-    static_cast<void>(
-        std::from_chars(least.data(), least.data() + least.size(), settings.least_bytes));
     const bool is_forced = settings.mode == STAGECAST_BCAST_FORCE;
-    settings.least_bytes =
-        std::max(settings.least_bytes, is_forced ? 1 : stage::kLeastBytesEver);
+    settings.least_bytes = std::max(stage::number("STAGECAST_BCAST_MIN", stage::kLeastBytes),
+                                    is_forced ? 1 : stage::kLeastBytesEver);
+    constexpr std::int64_t kMost = stage::kShortBytes;
+    settings.short_bytes =
+        std::clamp<std::int64_t>(stage::number("STAGECAST_BCAST_SHORT", kMost), 0, kMost);
     return settings;
 }
 
@@ -54,6 +60,10 @@ int stagecast_class_of(uint64_t bytes, uint64_t least_bytes) {
     return number;
 }
 
+int stagecast_short_class_of(uint64_t bytes) {
+    return bytes <= stage::kShortFragmentBytes ? 0 : 1;
+}
+
 int stagecast_next_way(const stagecast_trial* trial) {
     if (trial->is_decided != 0) {
         return trial->way;
@@ -61,13 +71,13 @@ int stagecast_next_way(const stagecast_trial* trial) {
     return trial->calls % 2 == 0 ? STAGECAST_BY_GROUP : STAGECAST_BY_MPI;
 }
 
-int stagecast_tell(stagecast_trial* trial, double seconds) {
+int stagecast_tell(stagecast_trial* trial, double seconds, int trial_calls) {
     const int way = stagecast_next_way(trial);
     double& shortest = trial->seconds[way];
     if (trial->calls > 0) {
         shortest = shortest > 0 ? std::min(shortest, seconds) : seconds;
     }
-    return ++trial->calls >= stage::kTrialCalls ? 1 : 0;
+    return ++trial->calls >= trial_calls ? 1 : 0;
 }
 
 void stagecast_decide(stagecast_trial* trial, const double* seconds) {

@@ -1,7 +1,6 @@
 // Makes the groups of communicators, and broadcasts by them.
 #include "stager/mpi/bcast/comm_group.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -96,8 +95,8 @@ static int gather_records(const struct comm_group* group,
                           group->leaders);
 }
 
-// Leaders only.
-static int meet(struct comm_group* group, int* is_ready) {
+// Leaders only. Whether this one can take part, and in short messages.
+static int meet(struct comm_group* group, int is_ready[2]) {
     unsigned char own[STAGECAST_RECORD_BYTES] = {0};
     unsigned char* all = malloc((size_t)group->node_count * STAGECAST_RECORD_BYTES);
     if (all == NULL) {
@@ -109,53 +108,54 @@ static int meet(struct comm_group* group, int* is_ready) {
         stagecast_member_meet(group->member, all, group->node_count, group->own_node, own);
         error = gather_records(group, own, all);
     }
-    *is_ready = error == MPI_SUCCESS && stagecast_member_join(group->member, all);
+    is_ready[0] = error == MPI_SUCCESS && stagecast_member_join(group->member, all);
     free(all);
-    return error;
+    return error == MPI_SUCCESS ? short_ring_open(&group->ring, group->leaders, &is_ready[1])
+                                : error;
 }
 
 static int join(MPI_Comm comm,
                 const struct stagecast_settings* settings,
                 struct comm_group* group) {
-    int is_ready = 1;
+    int is_ready[2] = {1, 1};
+    int is_agreed[2] = {0, 0};
     int error = learn_places(comm, group);
     if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
-        error = meet(group, &is_ready);
+        error = meet(group, is_ready);
     }
-    if (!is_ready && settings->is_verbose) {
+    if (!is_ready[0] && settings->is_verbose) {
         fprintf(stderr,
                 "stagecast: node %d of a communicator of %d ranks: %s\n",
                 group->own_node,
                 group->size,
                 stagecast_member_error(group->member));
     }
-    return error == MPI_SUCCESS
-               ? PMPI_Allreduce(&is_ready, &group->is_used, 1, MPI_INT, MPI_MIN, comm)
-               : error;
+    if (error == MPI_SUCCESS) {
+        error = PMPI_Allreduce(is_ready, is_agreed, 2, MPI_INT, MPI_MIN, comm);
+    }
+    group->is_used = is_agreed[0];
+    group->is_short = is_agreed[1] && (settings->mode == STAGECAST_BCAST_FORCE ||
+                                       group->node_count >= STAGECAST_SHORT_NODES_MIN);
+    return error;
 }
 
-struct comm_group* comm_group_none(void) {
+struct comm_group* comm_group_none(MPI_Comm comm) {
     struct comm_group* const group = calloc(1, sizeof *group);
     if (group != NULL) {
+        (void)PMPI_Comm_size(comm, &group->size);
         group->node = MPI_COMM_NULL;
         group->leaders = MPI_COMM_NULL;
     }
     return group;
 }
 
-int comm_group_make(MPI_Comm comm,
-                    const struct stagecast_settings* settings,
-                    struct comm_group** made) {
+int comm_group_make(struct comm_group* group,
+                    MPI_Comm comm,
+                    const struct stagecast_settings* settings) {
     const int least = settings->mode == STAGECAST_BCAST_FORCE ? NODES_MIN_FORCED : NODES_MIN;
-    struct comm_group* const group = comm_group_none();
     int rank = 0;
-    if (group == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    int error = PMPI_Comm_size(comm, &group->size);
-    if (error == MPI_SUCCESS) {
-        error = PMPI_Comm_rank(comm, &rank);
-    }
+    int error = PMPI_Comm_rank(comm, &rank);
+    group->is_made = 1;
     if (error == MPI_SUCCESS && group->size >= least && is_of_one_world(comm, group->size)) {
         error = split(comm, rank, group);
         if (error == MPI_SUCCESS && group->node_count >= least) {
@@ -165,12 +165,12 @@ int comm_group_make(MPI_Comm comm,
     if (!group->is_used) {
         comm_group_release(group);
     }
-    *made = group;
     return error;
 }
 
 void comm_group_release(struct comm_group* group) {
     group->is_used = 0;
+    short_ring_close(&group->ring);
     stagecast_member_close(group->member);
     group->member = NULL;
     if (group->leaders != MPI_COMM_NULL) {
@@ -182,6 +182,7 @@ void comm_group_release(struct comm_group* group) {
 }
 
 void comm_group_free(struct comm_group* group) {
+    short_ring_close(&group->ring);
     stagecast_member_close(group->member);
     free(group->node_of);
     free(group->place_of);
@@ -190,21 +191,10 @@ void comm_group_free(struct comm_group* group) {
 
 // ---- broadcasting
 
-// As PMPI_Wait, for processes that have a processor for themselves and for those that have not.
-static int await(MPI_Request* request) {
-    int is_done = 0;
-    int error = PMPI_Test(request, &is_done, MPI_STATUS_IGNORE);
-    while (error == MPI_SUCCESS && !is_done) {
-        (void)sched_yield();
-        error = PMPI_Test(request, &is_done, MPI_STATUS_IGNORE);
-    }
-    return error;
-}
-
 static int barrier(MPI_Comm comm) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int error = PMPI_Ibarrier(comm, &request);
-    return error == MPI_SUCCESS ? await(&request) : error;
+    return error == MPI_SUCCESS ? stagecast_await(&request, MPI_STATUS_IGNORE) : error;
 }
 
 // How all leaders learn that each has the message, or that one has failed: while a leader still
@@ -255,7 +245,7 @@ static int agree(struct agreement* agreement, int state) {
         post(agreement, state == STAGECAST_HOLDS);
     }
     if (agreement->error == MPI_SUCCESS && !agreement->is_known) {
-        agreement->error = await(&agreement->request);
+        agreement->error = stagecast_await(&agreement->request, MPI_STATUS_IGNORE);
     }
     return agreement->error;
 }
@@ -286,15 +276,21 @@ static int cross(
 }
 
 // Bytes as they travel: in the root's node, between nodes, in the other nodes.
-static int carry(
-    struct comm_group* group, void* bytes, size_t count, int root, int* was_carried) {
+static int carry(struct comm_group* group,
+                 const struct comm_message* message,
+                 void* bytes,
+                 int root,
+                 int* was_carried) {
     const int source = group->node_of[root];
+    const size_t count = message->bytes;
     int error = MPI_SUCCESS;
     if (group->own_node == source) {
         error = PMPI_Bcast(bytes, (int)count, MPI_BYTE, group->place_of[root], group->node);
     }
     if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
-        error = cross(group, bytes, count, source, was_carried);
+        error = message->is_short
+                    ? short_ring_carry(&group->ring, group->member, bytes, count, source)
+                    : cross(group, bytes, count, source, was_carried);
     }
     if (error == MPI_SUCCESS && group->own_node != source) {
         error = PMPI_Bcast(bytes, (int)count, MPI_BYTE, 0, group->node);
@@ -345,7 +341,7 @@ static int carry_packed(struct comm_group* group,
                           comm);
     }
     if (error == MPI_SUCCESS) {
-        error = carry(group, packed, message->bytes, root, was_carried);
+        error = carry(group, message, packed, root, was_carried);
     }
     if (error == MPI_SUCCESS && rank != root) {
         error = PMPI_Unpack(packed,
@@ -371,7 +367,7 @@ static int move_from_bottom(struct comm_message* message, char* here) {
         error =
             PMPI_Type_create_hindexed(1, &message->count, &place, message->datatype, &moved);
     }
-    *message = (struct comm_message){here, 1, moved, message->bytes};
+    *message = (struct comm_message){here, 1, moved, message->bytes, message->is_short};
     return error == MPI_SUCCESS ? PMPI_Type_commit(&message->datatype) : error;
 }
 
@@ -383,10 +379,10 @@ int comm_group_broadcast(struct comm_group* group,
     char here = 0;
     struct comm_message moved = *message;
     *was_carried = 1;  // (Ranks that are no leaders do not know better.)
-    if (is_plain(message->datatype)) {
-        return carry(group, message->buffer, message->bytes, root, was_carried);
-    }
     int error = check(message, comm);
+    if (error == MPI_SUCCESS && is_plain(message->datatype)) {
+        return carry(group, message, message->buffer, root, was_carried);
+    }
     if (error != MPI_SUCCESS || message->buffer != MPI_BOTTOM) {
         return error == MPI_SUCCESS ? carry_packed(group, comm, message, root, was_carried)
                                     : error;

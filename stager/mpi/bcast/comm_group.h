@@ -3,11 +3,14 @@
 
 #include "stager/mpi/bcast/choice.h"
 #include "stager/mpi/bcast/member.h"
+#include "stager/mpi/bcast/short_ring.h"
 
 #include <mpi.h>
 
 struct comm_group {
-    int is_used;  // The ranks are on enough nodes, and all of these can take part.
+    int is_made;   // As far as it will be.
+    int is_used;   // The ranks are on enough nodes, and all of these can take part,
+    int is_short;  // also in short messages.
     int size;
     int node_count;
     int own_node;              // Nodes are numbered by their lowest ranks.
@@ -18,15 +21,20 @@ struct comm_group {
     stagecast_member* member;  // On leaders.
     int failures;              // On leaders: of the group, in a row.
     struct stagecast_trial trials[STAGECAST_CLASSES];
+    struct short_ring ring;  // On leaders.
+    int short_calls;         // Before it was made.
+    struct stagecast_trial short_trials[STAGECAST_SHORT_CLASSES];
 };
 
-// All ranks of `comm` at once. Returns an error of MPI. A communicator that cannot have a group
-// gets one that is not used.
-int comm_group_make(MPI_Comm comm,
-                    const struct stagecast_settings* settings,
-                    struct comm_group** made);
-// One that is not used, without communication. NULL: memory is exhausted.
-struct comm_group* comm_group_none(void);
+// One that is not made, without communication. NULL: memory is exhausted.
+struct comm_group* comm_group_none(MPI_Comm comm);
+// All ranks of `comm` at once. Returns an error of MPI. That of a communicator which cannot
+// have a group is not used.
+int comm_group_make(struct comm_group* group,
+                    MPI_Comm comm,
+                    const struct stagecast_settings* settings);
+// Short messages may be faster on this number of nodes.
+enum { STAGECAST_SHORT_NODES_MIN = 8 };
 // All ranks of the communicator at once: frees what it has of MPI.
 void comm_group_release(struct comm_group* group);
 // The rest, without communication.
@@ -37,6 +45,7 @@ struct comm_message {
     int count;
     MPI_Datatype datatype;
     size_t bytes;
+    int is_short;
 };
 
 // All ranks at once. Returns an error of MPI, and whether the group carried the message or had

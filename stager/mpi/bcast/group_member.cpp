@@ -116,15 +116,15 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
         return Error{Blame::user, "the nodes have no network in common"}.remedy(
             "name an interface of it in STAGECAST_INTERFACE");
     }
-    const Address own{.ip = (*places)[config_.own.index()], .port = 0};
-    Result<std::string> interface = udp::interface_of(own);
+    own_ = {.ip = (*places)[config_.own.index()], .port = 0};
+    Result<std::string> interface = udp::interface_of(own_);
     if (!interface) {
         return std::move(interface).error();
     }
     interface_ = *std::move(interface);
     const Result<std::uint32_t> mtu = udp::interface_mtu(interface_);
     Result<UniqueFd> peer = udp::open_peer_socket(
-        own, {0, 0}, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
+        own_, {0, 0}, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
     if (!mtu || !peer) {
         return mtu ? std::move(peer).error() : mtu.error();
     }
@@ -146,6 +146,7 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
 
 Status GroupMember::join(const std::vector<Bytes>& records) {
     std::uint32_t mtu = UINT32_MAX;
+    Address for_short;
     for (std::size_t i = 0; i < records.size(); ++i) {
         const std::optional<MemberCard> card = card_in(records[i]);
         if (!card || !card->why.empty()) {
@@ -161,6 +162,7 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
             config_.group_key = card->key;
             config_.session = card->session;
             config_.group = group_address(card->draw);
+            for_short = group_address(card->draw + kGroupCount);
         }
     }
     config_.mtu = mtu;
@@ -171,7 +173,29 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
     config_.ready_timeout = kReadyTimeout;
     config_.stall_timeout = kStallTimeout;
     config_.linger = kStallTimeout;
-    return open_driver();
+    Status opened = open_driver();
+    return opened ? open_short(for_short) : opened;
+}
+
+/// The next port of the same group address, and keys that no session of long messages has.
+Status GroupMember::open_short(const Address& group) {
+    ShortConfig config{.group = group,
+                       .own = own_,
+                       .interface = interface_,
+                       .key = config_.group_key,
+                       .session = config_.session,
+                       .members = {},
+                       .rank = config_.own};
+    config.session.back() ^= std::byte{0xff};
+    for (const BroadcastMember& member : config_.members) {
+        config.members.push_back(member.incarnation);
+    }
+    Result<ShortGroup> opened = ShortGroup::open(std::move(config));
+    if (!opened) {
+        return std::move(opened).error();
+    }
+    short_.emplace(*std::move(opened));
+    return {};
 }
 
 Status GroupMember::open_driver() {

@@ -1,6 +1,7 @@
 // The C++ side of member.h.
 #pragma once
 
+#include "stager/mpi/bcast/short_group.h"
 #include "stager/mpi/messages/call_message.h"
 #include "transport/run/broadcast.h"
 #include "transport/run/memory/memory_broadcast.h"
@@ -41,6 +42,9 @@ class GroupMember {
                                           MutableBytes bytes,
                                           MemoryWatcher& watcher);
 
+    /// Requires that join() succeeded.
+    [[nodiscard]] ShortGroup& short_group() { return *short_; }
+
     /// Bits per second, with which the next broadcast from here begins; 0: not known.
     [[nodiscard]] std::uint64_t rate() const { return rate_; }
     void set_rate(std::uint64_t rate) { rate_ = rate; }
@@ -50,11 +54,14 @@ class GroupMember {
   private:
     [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records);
     [[nodiscard]] Status open_driver();
+    [[nodiscard]] Status open_short(const Address& group);
 
     BroadcastConfig config_;
     UniqueFd peer_;
     std::string interface_;
+    Address own_;  ///< Without a port.
     std::optional<udp::UdpDriver> driver_;
+    std::optional<ShortGroup> short_;
     std::uint32_t sessions_ = 0;  ///< Begun; the same on all members.
     std::uint64_t rate_ = 0;
     std::string error_;

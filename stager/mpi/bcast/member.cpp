@@ -3,6 +3,7 @@
 #include "stager/mpi/bcast/group_member.h"
 #include "transport/base/codec.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -59,6 +60,8 @@ void write_record(Bytes bytes, unsigned char* record) {
 }
 
 }  // namespace
+static_assert(kShortBytes == STAGECAST_SHORT_BYTES);
+
 }  // namespace stage
 
 struct stagecast_member {
@@ -140,6 +143,31 @@ uint64_t stagecast_member_rate(const stagecast_member* member) {
 
 void stagecast_member_set_rate(stagecast_member* member, uint64_t rate) {
     member->group.set_rate(rate);
+}
+
+int stagecast_member_send_short(stagecast_member* member,
+                                uint64_t call,
+                                const void* bytes,
+                                size_t count) {
+    try {
+        member->group.short_group().send(
+            call, stage::Bytes{static_cast<const std::byte*>(bytes), count});
+        return static_cast<int>(stage::short_fragments(count));
+    } catch (const std::exception&) {
+        return 0;  // Memory is exhausted: it goes by the ring.
+    }
+}
+
+int stagecast_member_take_short(
+    stagecast_member* member, uint64_t call, int source, void* bytes, size_t count) {
+    try {
+        const stage::Bytes message = member->group.short_group().receive(
+            call, stage::Rank{static_cast<std::uint16_t>(source)}, count);
+        std::ranges::copy(message, static_cast<std::byte*>(bytes));
+        return message.empty() ? 0 : 1;
+    } catch (const std::exception&) {
+        return 0;  // Memory is exhausted: it comes by the ring.
+    }
 }
 
 const char* stagecast_member_error(const stagecast_member* member) {

@@ -48,6 +48,18 @@ uint64_t stagecast_member_rate(const stagecast_member* member);
 void stagecast_member_set_rate(stagecast_member* member, uint64_t rate);
 // Why the last step or broadcast failed; "" if it did not. Valid until the next one.
 const char* stagecast_member_error(const stagecast_member* member);
+
+// Short messages, of the call with that number among the short calls of the communicator.
+enum { STAGECAST_SHORT_BYTES = 8192 };
+// Multicasts one. Returns the count of packets.
+int stagecast_member_send_short(stagecast_member* member,
+                                uint64_t call,
+                                const void* bytes,
+                                size_t count);
+// Returns 1 if that of `source` has arrived, and it is in `bytes`; otherwise 0, at once.
+int stagecast_member_take_short(
+    stagecast_member* member, uint64_t call, int source, void* bytes, size_t count);
+
 void stagecast_member_close(stagecast_member* member);
 
 #ifdef __cplusplus

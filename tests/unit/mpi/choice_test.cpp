@@ -17,6 +17,13 @@ TEST_CASE("messages of about one length have one class") {
     CHECK(stagecast_class_of(1U << 31U, 1000) == STAGECAST_CLASSES - 1);
 }
 
+TEST_CASE("short messages of one packet are a class, and those of several") {
+    CHECK(stagecast_short_class_of(1) == 0);
+    CHECK(stagecast_short_class_of(1024) == 0);
+    CHECK(stagecast_short_class_of(1025) == 1);
+    CHECK(stagecast_short_class_of(8192) == 1);
+}
+
 TEST_CASE("both ways are tried twice after a first call, and the faster is kept") {
     stagecast_trial trial{};
     std::vector<int> ways;
@@ -24,7 +31,7 @@ TEST_CASE("both ways are tried twice after a first call, and the faster is kept"
     for (const double seconds : {9.0, 3.0, 2.0, 4.0, 1.0}) {
         REQUIRE(is_last == 0);
         ways.push_back(stagecast_next_way(&trial));
-        is_last = stagecast_tell(&trial, seconds);
+        is_last = stagecast_tell(&trial, seconds, STAGECAST_TRIAL_CALLS);
     }
     CHECK(is_last == 1);
     CHECK(ways == std::vector<int>{STAGECAST_BY_GROUP,
@@ -69,6 +76,18 @@ TEST_CASE("the environment says which messages go by groups") {
     CHECK(with("", "", "7").least_bytes == 64 << 10);
     CHECK(with("force", "", "7").least_bytes == 7);
     CHECK(with("force", "", "-7").least_bytes == 1);
+
+    const auto most_short = [](const char* most) {
+        ::setenv("STAGECAST_BCAST_SHORT", most, 1);
+        const stagecast_settings settings = stagecast_settings_of_environment();
+        ::unsetenv("STAGECAST_BCAST_SHORT");
+        return settings.short_bytes;
+    };
+    CHECK(most_short("") == 8192);
+    CHECK(most_short("0") == 0);
+    CHECK(most_short("1000") == 1000);
+    CHECK(most_short("-1") == 0);
+    CHECK(most_short("10000") == 8192);
 }
 
 }  // namespace stage

@@ -1,0 +1,213 @@
+#include "stager/mpi/bcast/short_ring.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG = 1 };
+
+static struct {
+    atomic_ullong packets;
+    atomic_ullong sent;
+    atomic_ullong by_multicast;
+    atomic_ullong by_ring;
+} counters;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct short_ring* open_rings;
+
+int stagecast_await(MPI_Request* request, MPI_Status* status) {
+    int is_done = 0;
+    int error = PMPI_Test(request, &is_done, status);
+    while (error == MPI_SUCCESS && !is_done) {
+        (void)sched_yield();
+        error = PMPI_Test(request, &is_done, status);
+    }
+    return error;
+}
+
+// ---- opening
+
+static int next_of(const struct short_ring* ring) {
+    return (ring->own + 1) % ring->size;
+}
+static int one_before(const struct short_ring* ring) {
+    return (ring->own + ring->size - 1) % ring->size;
+}
+
+// To the next leader, before it can receive: MPI keeps the message, or waits.
+static int try_to_send(struct short_ring* ring, int* is_kept) {
+    enum { LOOKS = 1000 };
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    MPI_Request sending = MPI_REQUEST_NULL;
+    unsigned char* const got = ring->kept + STAGECAST_SHORT_BYTES;
+    *is_kept = 0;
+    int error = PMPI_Isend(ring->kept,
+                           STAGECAST_SHORT_BYTES,
+                           MPI_BYTE,
+                           next_of(ring),
+                           TAG,
+                           ring->leaders,
+                           &sending);
+    for (int i = 0; error == MPI_SUCCESS && !*is_kept && i < LOOKS; ++i) {
+        (void)sched_yield();
+        error = PMPI_Test(&sending, is_kept, MPI_STATUS_IGNORE);
+    }
+    if (error == MPI_SUCCESS) {
+        error = PMPI_Ibarrier(ring->leaders, &barrier);
+    }
+    if (error == MPI_SUCCESS) {
+        error = stagecast_await(&barrier, MPI_STATUS_IGNORE);
+    }
+    if (error == MPI_SUCCESS && !*is_kept) {
+        error = PMPI_Test(&sending, is_kept, MPI_STATUS_IGNORE);
+    }
+    if (error == MPI_SUCCESS) {
+        error = PMPI_Recv(got,
+                          STAGECAST_SHORT_BYTES,
+                          MPI_BYTE,
+                          one_before(ring),
+                          TAG,
+                          ring->leaders,
+                          MPI_STATUS_IGNORE);
+    }
+    return error == MPI_SUCCESS ? stagecast_await(&sending, MPI_STATUS_IGNORE) : error;
+}
+
+int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable) {
+    *is_usable = 0;
+    ring->kept = calloc(STAGECAST_SHORT_CALLS_AHEAD, STAGECAST_SHORT_BYTES);
+    if (ring->kept == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    ring->leaders = leaders;
+    for (int i = 0; i < STAGECAST_SHORT_CALLS_AHEAD; ++i) {
+        ring->receives[i] = MPI_REQUEST_NULL;
+    }
+    (void)PMPI_Comm_rank(leaders, &ring->own);
+    (void)PMPI_Comm_size(leaders, &ring->size);
+    (void)pthread_mutex_lock(&mutex);
+    ring->next_open = open_rings;
+    open_rings = ring;
+    (void)pthread_mutex_unlock(&mutex);
+    // The first message between two leaders may have to make a connection.
+    const int error = PMPI_Sendrecv(ring->kept,
+                                    1,
+                                    MPI_BYTE,
+                                    next_of(ring),
+                                    TAG,
+                                    ring->kept + 1,
+                                    1,
+                                    MPI_BYTE,
+                                    one_before(ring),
+                                    TAG,
+                                    leaders,
+                                    MPI_STATUS_IGNORE);
+    return error == MPI_SUCCESS ? try_to_send(ring, is_usable) : error;
+}
+
+// ---- one call
+
+static int take_from_ring(const MPI_Status* status,
+                          void* bytes,
+                          size_t count,
+                          const void* kept) {
+    int got = 0;
+    const int error = PMPI_Get_count(status, MPI_BYTE, &got);
+    if (error == MPI_SUCCESS && (size_t)got == count) {
+        memcpy(bytes, kept, count);
+        return MPI_SUCCESS;
+    }
+    return error == MPI_SUCCESS ? MPI_ERR_TRUNCATE : error;
+}
+
+// By multicast or from the leader before, whichever is first.
+static int receive(struct short_ring* ring,
+                   stagecast_member* member,
+                   uint64_t call,
+                   void* bytes,
+                   size_t count,
+                   int source) {
+    const uint64_t slot = call % STAGECAST_SHORT_CALLS_AHEAD;
+    unsigned char* const kept = ring->kept + slot * STAGECAST_SHORT_BYTES;
+    MPI_Status status;
+    int is_here = 0;
+    int error = PMPI_Irecv(kept,
+                           STAGECAST_SHORT_BYTES,
+                           MPI_BYTE,
+                           one_before(ring),
+                           TAG,
+                           ring->leaders,
+                           &ring->receives[slot]);
+    while (error == MPI_SUCCESS) {
+        if (stagecast_member_take_short(member, call, source, bytes, count)) {
+            atomic_fetch_add(&counters.by_multicast, 1);
+            return MPI_SUCCESS;
+        }
+        if (is_here) {
+            atomic_fetch_add(&counters.by_ring, 1);
+            return take_from_ring(&status, bytes, count, kept);
+        }
+        error = PMPI_Test(&ring->receives[slot], &is_here, &status);
+        if (!is_here) {
+            (void)sched_yield();
+        }
+    }
+    return error;
+}
+
+int short_ring_carry(
+    struct short_ring* ring, stagecast_member* member, void* bytes, size_t count, int source) {
+    const uint64_t call = ring->calls++;
+    int error =
+        stagecast_await(&ring->receives[call % STAGECAST_SHORT_CALLS_AHEAD], MPI_STATUS_IGNORE);
+    if (error == MPI_SUCCESS && ring->own == source) {
+        const int packets = stagecast_member_send_short(member, call, bytes, count);
+        atomic_fetch_add(&counters.packets, (unsigned long long)packets);
+        atomic_fetch_add(&counters.sent, 1);
+    } else if (error == MPI_SUCCESS) {
+        error = receive(ring, member, call, bytes, count, source);
+    }
+    return error == MPI_SUCCESS && next_of(ring) != source
+               ? PMPI_Send(bytes, (int)count, MPI_BYTE, next_of(ring), TAG, ring->leaders)
+               : error;
+}
+
+// ---- the end
+
+static void end_receives(struct short_ring* ring) {
+    for (int i = 0; i < STAGECAST_SHORT_CALLS_AHEAD; ++i) {
+        (void)stagecast_await(&ring->receives[i], MPI_STATUS_IGNORE);
+    }
+}
+
+void short_ring_close(struct short_ring* ring) {
+    if (ring->kept == NULL) {
+        return;
+    }
+    end_receives(ring);
+    (void)pthread_mutex_lock(&mutex);
+    struct short_ring** place = &open_rings;
+    while (*place != ring) {
+        place = &(*place)->next_open;
+    }
+    *place = ring->next_open;
+    (void)pthread_mutex_unlock(&mutex);
+    free(ring->kept);
+    ring->kept = NULL;
+}
+
+void short_rings_close(void) {
+    while (open_rings != NULL) {
+        short_ring_close(open_rings);
+    }
+}
+
+struct short_counts short_ring_counts(void) {
+    return (struct short_counts){atomic_load(&counters.packets),
+                                 atomic_load(&counters.sent),
+                                 atomic_load(&counters.by_multicast),
+                                 atomic_load(&counters.by_ring)};
+}
