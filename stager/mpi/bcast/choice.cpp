@@ -46,8 +46,8 @@ stagecast_settings stagecast_settings_of_environment() {
     settings.least_bytes = std::max(stage::number("STAGECAST_BCAST_MIN", stage::kLeastBytes),
                                     is_forced ? 1 : stage::kLeastBytesEver);
     constexpr std::int64_t kMost = stage::kShortBytes;
-    settings.short_bytes =
-        std::clamp<std::int64_t>(stage::number("STAGECAST_BCAST_SHORT", kMost), 0, kMost);
+    settings.short_bytes = std::clamp<std::int64_t>(
+        stage::number("STAGECAST_BCAST_SHORT", is_forced ? kMost : 0), 0, kMost);
     return settings;
 }
 

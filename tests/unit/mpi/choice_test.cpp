@@ -83,7 +83,8 @@ TEST_CASE("the environment says which messages go by groups") {
         ::unsetenv("STAGECAST_BCAST_SHORT");
         return settings.short_bytes;
     };
-    CHECK(most_short("") == 8192);
+    CHECK(most_short("") == 0);
+    CHECK(with("force", "", "").short_bytes == 8192);
     CHECK(most_short("0") == 0);
     CHECK(most_short("1000") == 1000);
     CHECK(most_short("-1") == 0);
