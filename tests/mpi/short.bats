@@ -5,9 +5,6 @@ bats_require_minimum_version 1.5.0
 load mpi
 
 setup_file() { mpi_up 8; }
-teardown_file() { cluster_down; }
-setup() { [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"; mpi_begins; }
-teardown() { [ ${#MPIS[@]} = 0 ] || mpi_ends; }
 
 # count WORDS: the number before these words in the summary of short messages.
 count() { grep -oP "stagecast: MPI_Bcast of 8192 bytes or less.* \K[0-9]+(?= $1)" "$WORK/out"; }

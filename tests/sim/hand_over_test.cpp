@@ -75,8 +75,8 @@ TEST_CASE("a small object may have arrived where the group is heard", "[scenario
     CHECK_FALSE(ran.world.host(7).content().is_whole());
 }
 
-// Its LEAVE is lost, and after RELEASE it says no more in this session. It did not know that the
-// others go on.
+// Its LEAVE is lost, and after RELEASE it says no more in this session. It did not know that
+// the others go on.
 TEST_CASE("a member that fails while the group is handed over knows of the relay",
           "[scenario][handover]") {
     Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);
