@@ -134,7 +134,7 @@ TEST_CASE("an invalid command line is refused with the reason") {
     CHECK_THAT(complaint({"--source=x", "--interface=a++b"}), Contains("--interface=a++b"));
     CHECK_THAT(complaint({"--source=x", "--transport=pigeon"}), Contains("--transport=pigeon"));
     for (const char* wrong :
-         {"--ttl=0", "--ttl=256", "--ttl=x", "--dscp=64", "--dscp=-1", "--broadcast=1"}) {
+         {"--ttl=0", "--ttl=256", "--ttl=x", "--dscp=64", "--dscp=-1", "--broadcast=some"}) {
         CHECK_THAT(complaint({"--source=x", wrong}), Contains(wrong));
     }
     CHECK_THAT(complaint({"--sauce=x"}), Contains("sauce"));
