@@ -312,8 +312,12 @@ static void print_short_summary(void) {
 EXPORTED int MPI_Finalize(void) {
     if (settings.is_verbose) {
         print_summary();
-        print_short_summary();
+        if (settings.short_bytes > 0) {
+            print_short_summary();
+        }
     }
+    // What callbacks of MPI_COMM_SELF broadcast in PMPI_Finalize is the MPI's, on all ranks.
+    settings.mode = STAGECAST_BCAST_OFF;
     short_rings_close();
     if (known_group(MPI_COMM_WORLD) != NULL) {
         release(MPI_COMM_WORLD);

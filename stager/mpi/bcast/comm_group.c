@@ -95,8 +95,17 @@ static int gather_records(const struct comm_group* group,
                           group->leaders);
 }
 
+// Whether the group is to carry short messages; the same on all leaders.
+static int has_short(const struct comm_group* group,
+                     const struct stagecast_settings* settings) {
+    return settings->short_bytes > 0 && (settings->mode == STAGECAST_BCAST_FORCE ||
+                                         group->node_count >= STAGECAST_SHORT_NODES_MIN);
+}
+
 // Leaders only. Whether this one can take part, and in short messages.
-static int meet(struct comm_group* group, int is_ready[2]) {
+static int meet(struct comm_group* group,
+                const struct stagecast_settings* settings,
+                int is_ready[2]) {
     unsigned char own[STAGECAST_RECORD_BYTES] = {0};
     unsigned char* all = malloc((size_t)group->node_count * STAGECAST_RECORD_BYTES);
     if (all == NULL) {
@@ -110,8 +119,12 @@ static int meet(struct comm_group* group, int is_ready[2]) {
     }
     is_ready[0] = error == MPI_SUCCESS && stagecast_member_join(group->member, all);
     free(all);
-    return error == MPI_SUCCESS ? short_ring_open(&group->ring, group->leaders, &is_ready[1])
-                                : error;
+    is_ready[1] = 0;
+    if (error == MPI_SUCCESS && has_short(group, settings)) {
+        error = short_ring_open(&group->ring, group->leaders, &is_ready[1]);
+        is_ready[1] = is_ready[0] && is_ready[1] && stagecast_member_open_short(group->member);
+    }
+    return error;
 }
 
 static int join(MPI_Comm comm,
@@ -121,7 +134,7 @@ static int join(MPI_Comm comm,
     int is_agreed[2] = {0, 0};
     int error = learn_places(comm, group);
     if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
-        error = meet(group, is_ready);
+        error = meet(group, settings, is_ready);
     }
     if (!is_ready[0] && settings->is_verbose) {
         fprintf(stderr,
@@ -134,8 +147,7 @@ static int join(MPI_Comm comm,
         error = PMPI_Allreduce(is_ready, is_agreed, 2, MPI_INT, MPI_MIN, comm);
     }
     group->is_used = is_agreed[0];
-    group->is_short = is_agreed[1] && (settings->mode == STAGECAST_BCAST_FORCE ||
-                                       group->node_count >= STAGECAST_SHORT_NODES_MIN);
+    group->is_short = is_agreed[1] && has_short(group, settings);
     return error;
 }
 

@@ -146,7 +146,6 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
 
 Status GroupMember::join(const std::vector<Bytes>& records) {
     std::uint32_t mtu = UINT32_MAX;
-    Address for_short;
     for (std::size_t i = 0; i < records.size(); ++i) {
         const std::optional<MemberCard> card = card_in(records[i]);
         if (!card || !card->why.empty()) {
@@ -162,7 +161,7 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
             config_.group_key = card->key;
             config_.session = card->session;
             config_.group = group_address(card->draw);
-            for_short = group_address(card->draw + kGroupCount);
+            for_short_ = group_address(card->draw + kGroupCount);
         }
     }
     config_.mtu = mtu;
@@ -173,13 +172,12 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
     config_.ready_timeout = kReadyTimeout;
     config_.stall_timeout = kStallTimeout;
     config_.linger = kStallTimeout;
-    Status opened = open_driver();
-    return opened ? open_short(for_short) : opened;
+    return open_driver();
 }
 
 /// The next port of the same group address, and keys that no session of long messages has.
-Status GroupMember::open_short(const Address& group) {
-    ShortConfig config{.group = group,
+Status GroupMember::open_short() {
+    ShortConfig config{.group = for_short_,
                        .own = own_,
                        .interface = interface_,
                        .key = config_.group_key,

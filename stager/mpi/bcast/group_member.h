@@ -42,7 +42,9 @@ class GroupMember {
                                           MutableBytes bytes,
                                           MemoryWatcher& watcher);
 
-    /// Requires that join() succeeded.
+    /// For short messages. Requires that join() succeeded.
+    [[nodiscard]] Status open_short();
+    /// Requires that open_short() succeeded.
     [[nodiscard]] ShortGroup& short_group() { return *short_; }
 
     /// Bits per second, with which the next broadcast from here begins; 0: not known.
@@ -54,12 +56,12 @@ class GroupMember {
   private:
     [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records);
     [[nodiscard]] Status open_driver();
-    [[nodiscard]] Status open_short(const Address& group);
 
     BroadcastConfig config_;
     UniqueFd peer_;
     std::string interface_;
-    Address own_;  ///< Without a port.
+    Address own_;        ///< Without a port.
+    Address for_short_;  ///< The group of short messages.
     std::optional<udp::UdpDriver> driver_;
     std::optional<ShortGroup> short_;
     std::uint32_t sessions_ = 0;  ///< Begun; the same on all members.

@@ -101,6 +101,17 @@ void stagecast_member_meet(stagecast_member* member,
     }
 }
 
+int stagecast_member_open_short(stagecast_member* member) {
+    if (member == nullptr) {
+        return 0;
+    }
+    try {
+        return member->group.open_short() ? 1 : 0;
+    } catch (const std::exception&) {
+        return 0;
+    }
+}
+
 int stagecast_member_join(stagecast_member* member, const unsigned char* records) {
     if (member == nullptr) {
         return 0;

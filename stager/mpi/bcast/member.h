@@ -34,6 +34,10 @@ void stagecast_member_meet(stagecast_member* member,
 // The second records of all. Returns 1 if this member is usable, otherwise 0.
 int stagecast_member_join(stagecast_member* member, const unsigned char* records);
 
+// After the last step, if this member is usable and is to carry short messages. Returns 1 if it
+// can, otherwise 0.
+int stagecast_member_open_short(stagecast_member* member);
+
 // All members at once: the bytes of member `source` are in those of all. Returns
 // STAGECAST_HOLDS or STAGECAST_FAILS, or STAGECAST_MOVES if it left before either.
 int stagecast_member_broadcast(stagecast_member* member,

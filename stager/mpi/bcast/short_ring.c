@@ -38,19 +38,14 @@ static int one_before(const struct short_ring* ring) {
 }
 
 // To the next leader, before it can receive: MPI keeps the message, or waits.
-static int try_to_send(struct short_ring* ring, int* is_kept) {
+static int try_to_send(const struct short_ring* ring, unsigned char* probe, int* is_kept) {
     enum { LOOKS = 1000 };
     MPI_Request barrier = MPI_REQUEST_NULL;
     MPI_Request sending = MPI_REQUEST_NULL;
-    unsigned char* const got = ring->kept + STAGECAST_SHORT_BYTES;
+    unsigned char* const got = probe + STAGECAST_SHORT_BYTES;
     *is_kept = 0;
-    int error = PMPI_Isend(ring->kept,
-                           STAGECAST_SHORT_BYTES,
-                           MPI_BYTE,
-                           next_of(ring),
-                           TAG,
-                           ring->leaders,
-                           &sending);
+    int error = PMPI_Isend(
+        probe, STAGECAST_SHORT_BYTES, MPI_BYTE, next_of(ring), TAG, ring->leaders, &sending);
     for (int i = 0; error == MPI_SUCCESS && !*is_kept && i < LOOKS; ++i) {
         (void)sched_yield();
         error = PMPI_Test(&sending, is_kept, MPI_STATUS_IGNORE);
@@ -77,35 +72,40 @@ static int try_to_send(struct short_ring* ring, int* is_kept) {
 }
 
 int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable) {
+    unsigned char probe[2 * STAGECAST_SHORT_BYTES] = {0};
     *is_usable = 0;
-    ring->kept = calloc(STAGECAST_SHORT_CALLS_AHEAD, STAGECAST_SHORT_BYTES);
-    if (ring->kept == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
     ring->leaders = leaders;
     for (int i = 0; i < STAGECAST_SHORT_CALLS_AHEAD; ++i) {
         ring->receives[i] = MPI_REQUEST_NULL;
     }
     (void)PMPI_Comm_rank(leaders, &ring->own);
     (void)PMPI_Comm_size(leaders, &ring->size);
-    (void)pthread_mutex_lock(&mutex);
-    ring->next_open = open_rings;
-    open_rings = ring;
-    (void)pthread_mutex_unlock(&mutex);
+    // A leader without memory takes part in what follows all the same: the others wait for it.
+    ring->kept = calloc(STAGECAST_SHORT_CALLS_AHEAD, STAGECAST_SHORT_BYTES);
+    if (ring->kept != NULL) {
+        (void)pthread_mutex_lock(&mutex);
+        ring->next_open = open_rings;
+        open_rings = ring;
+        (void)pthread_mutex_unlock(&mutex);
+    }
     // The first message between two leaders may have to make a connection.
-    const int error = PMPI_Sendrecv(ring->kept,
-                                    1,
-                                    MPI_BYTE,
-                                    next_of(ring),
-                                    TAG,
-                                    ring->kept + 1,
-                                    1,
-                                    MPI_BYTE,
-                                    one_before(ring),
-                                    TAG,
-                                    leaders,
-                                    MPI_STATUS_IGNORE);
-    return error == MPI_SUCCESS ? try_to_send(ring, is_usable) : error;
+    int error = PMPI_Sendrecv(probe,
+                              1,
+                              MPI_BYTE,
+                              next_of(ring),
+                              TAG,
+                              probe + 1,
+                              1,
+                              MPI_BYTE,
+                              one_before(ring),
+                              TAG,
+                              leaders,
+                              MPI_STATUS_IGNORE);
+    if (error == MPI_SUCCESS) {
+        error = try_to_send(ring, probe, is_usable);
+    }
+    *is_usable = *is_usable && ring->kept != NULL;
+    return error;
 }
 
 // ---- one call
