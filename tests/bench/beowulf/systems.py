@@ -176,11 +176,11 @@ def file_system(group, names):
     clients = [host for host in group.hosts if host.name in names]
     server = group.source.start([*ALICE, "socat", "TCP-LISTEN:7100,fork,reuseaddr", "EXEC:/usr/lib/openssh/sftp-server -R"], "/tmp/sftp")
     all_seen([group.source.wait_for(":1BBC ", "/proc/net/tcp")], "the server listens")
-    shell(group, clients, f"mkdir -p /tmp/net && sshfs -o directport=7100,allow_other,ro {group.source.address}:/tmp/share /tmp/net")
     try:
+        shell(group, clients, f"mkdir -p /tmp/net && sshfs -o directport=7100,allow_other,ro {group.source.address}:/tmp/share /tmp/net")
         yield
     finally:
-        shell(group, clients, "umount -l /tmp/net")
+        shell(group, clients, "! mountpoint -q /tmp/net || umount -l /tmp/net")
         group.source.stop(server)
 
 
