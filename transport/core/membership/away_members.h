@@ -39,7 +39,7 @@ class AwayMembers {
     [[nodiscard]] bool is_unreachable(Rank rank) const {
         return standing(rank) == wire::Standing::unreachable;
     }
-    /// Some receiver that is not `settled` (done or dropped) is away, and all such are.
+    /// There are receivers that are not `settled` (done or dropped), and all of these are away.
     [[nodiscard]] bool are_all_away(const RankSet& settled, Rank source) const;
     /// The member gets repairs by unicast, even if others request the same chunks.
     [[nodiscard]] bool is_fetching(Rank rank) const {

@@ -336,7 +336,7 @@ void Receiver::Reception::on_describe(Instant now, const Datagram& datagram) {
             body->first.value() < reassembly.map().blocks()) {
             repairs.on_sent(now, {.block = body->first.value(), .chunk = 0});
         }
-        repairs.on_describe(now, datagram.header.rank);
+        repairs.on_describe(now, datagram.header.rank, datagram.to_group);
     }
 }
 
@@ -385,6 +385,7 @@ void Receiver::Reception::on_release(Instant now, const Datagram& datagram) {
     ending.on_release(now, *body, control);
     if (outcome.phase == Phase::failed) {  // (The source asks by the relay what became of it.)
         outcome.relay_degree = result->relay_degree;
+        outcome.unreached = result->unreached;
     }
     if (is_over()) {
         return;

@@ -31,8 +31,8 @@ void ReceiverRepairs::on_arrival(Instant now, Rank from, OpenBlock& open, std::u
     }
 }
 
-void ReceiverRepairs::on_describe(Instant now, Rank from) {
-    descriptor_pull_.on_describe(from);
+void ReceiverRepairs::on_describe(Instant now, Rank from, bool to_group) {
+    descriptor_pull_.on_describe(from, to_group);
     puller_.look(now);
 }
 

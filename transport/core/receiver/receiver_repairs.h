@@ -28,7 +28,7 @@ class ReceiverRepairs {
     void on_end(Instant now, std::uint32_t blocks);
     /// The open block got this chunk.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
-    void on_describe(Instant now, Rank from);
+    void on_describe(Instant now, Rank from, bool to_group);
     void on_lacking(
         Instant now, Rank from, const wire::Request& lacking, bool is_busy, ChunkMap& map);
 

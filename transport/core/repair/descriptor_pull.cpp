@@ -11,14 +11,16 @@ constexpr std::size_t kGapsMax = 8;
 
 }  // namespace
 
-void DescriptorPull::on_describe(Rank from) {
-    if (asked_ && (asked_->peer == from || late_ == from)) {
-        asked_.reset();
-        late_.reset();
-        failures_ = 0;
-        ask_after_ = kLongAgo;
-        helper_ = from;
+void DescriptorPull::on_describe(Rank from, bool to_group) {
+    const bool answers_open = asked_ && asked_->peer == from;
+    if (!answers_open && (to_group || late_ != from)) {
+        return;
     }
+    asked_.reset();
+    late_.reset();
+    failures_ = 0;
+    ask_after_ = kLongAgo;
+    helper_ = from;
 }
 
 void DescriptorPull::on_lacking(Rank from, std::uint32_t id) {

@@ -20,8 +20,8 @@ class DescriptorPull {
     explicit DescriptorPull(const RepairLimits& limits) : limits_{limits} {}
 
     /// Descriptors arrived from `from`. If they were requested, also if the request was given
-    /// up since, the next gap may be.
-    void on_describe(Rank from);
+    /// up since, the next gap may be. What is sent to the group is no late answer.
+    void on_describe(Rank from, bool to_group);
     void on_lacking(Rank from, std::uint32_t id);
 
     /// Requests what is unknown below `below`. `puller` provides peers and time-outs.

@@ -117,7 +117,7 @@ TEST_CASE("a peer that had descriptors is asked for the next ones, until it has 
     pull.poll(now, table, 100, puller, out);
     const Rank helper = drained(out).at(0).to.peer;
     for (unsigned i = 0; i < 3; ++i) {
-        pull.on_describe(helper);
+        pull.on_describe(helper, false);
         table.learn(block(i), raw_block(1));
         pull.poll(now, table, 100, puller, out);
         const auto next = drained(out);
@@ -147,17 +147,24 @@ TEST_CASE("a peer whose descriptors arrive after its time-out is asked for the n
         now = *pull.deadline();
         pull.poll(now, table, 100, puller, out);
     }
-    const Rank other = drained(out).at(0).to.peer;
+    const Send asked = drained(out).at(0);
+    const Rank other = asked.to.peer;
     REQUIRE(other != slow);
 
-    pull.on_describe(slow);
+    // The other one has none, and a packet to the group is no answer.
+    pull.on_lacking(other, wire::read_request(asked.body)->id);
+    pull.on_describe(slow, true);
+    pull.poll(now, table, 100, puller, out);
+    CHECK(out.is_empty());
+
+    pull.on_describe(slow, false);
     table.learn(block(0), raw_block(1));
     pull.poll(now, table, 100, puller, out);
     auto next = drained(out);
     REQUIRE(next.size() == 1);
     CHECK(next[0].to.peer == slow);
-    // What else it sends after that answers the request that is open.
-    pull.on_describe(other);
+    // What another one sends after that answers no request.
+    pull.on_describe(other, false);
     pull.poll(now, table, 100, puller, out);
     CHECK(out.is_empty());
 }
@@ -174,7 +181,7 @@ TEST_CASE("what lies beyond the horizon is not asked for yet") {
         table.learn(block(i), raw_block(1));
     }
     for (unsigned peer = 0; peer < 4; ++peer) {
-        pull.on_describe(rank(peer));
+        pull.on_describe(rank(peer), false);
     }
     pull.poll(kStart, table, 150, puller, out);
     CHECK(out.is_empty());
