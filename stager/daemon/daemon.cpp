@@ -91,7 +91,7 @@ Status Daemon::open(Spawner spawner) {
     return watch_signals();
 }
 
-/// Opens what can fail of that which every stage needs.
+/// Opens the parts that every stage needs and that can fail to open.
 Status Daemon::open_children(Spawner spawner) {
     auto children = Children::open(loop_, std::move(spawner), [this](const Error& error) {
         log_.error("the spawner process has ended, so stagecastd ends; start it again",

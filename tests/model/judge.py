@@ -135,6 +135,10 @@ def check_task(case, tag, specs, task, seen, verdict):
                 verdict.add("files", f".stagecast/files does not name {path!a} on {node}")
 
 
+def waits(path, entries):
+    return any(entry.endswith((path, path + "/", path + "/.")) for entry in entries)
+
+
 def check_afterwards(case, tag, specs, seen, verdict):
     """What stands at absolute destinations when all is over."""
     ran = bool(seen.tasks.get(tag)) and not untold_change(case)
@@ -152,7 +156,7 @@ def check_afterwards(case, tag, specs, seen, verdict):
             fate, tree = promise.of_spec(case, spec, node, seen.trees), tree_of(case, spec, seen)
             if fate in ("left", "fail", "forbidden") and changes:
                 verdict.add("prior", f"{where} on {node} should not be touched ({fate}): {changes[:3]}")
-            elif temp and before is None and after is not None and not any(where in line for line in seen.passed_on.get(node, [])):
+            elif temp and before is None and after is not None and not waits(where, seen.passed_on.get(node, [])):
                 verdict.add("temp stays", f"{where} on {node} stays though it is temp")
             elif temp and after is None:
                 continue

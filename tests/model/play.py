@@ -162,8 +162,8 @@ def look_at_lists(cluster, seen):
     _, said = cluster.shell("login", "squeue -h -o %A")
     jobs = said.split()
     for node in NODES:
-        _, said = cluster.shell(node, "cd /var/spool/stagecast/.stagecast && for list in *.*.*; do echo list $list; tr '\\0' '\\n' < $list; done")
-        lists = [text.splitlines() for text in said.split("list ")[1:]]
+        _, said = cluster.shell(node, "cd /var/spool/stagecast/.stagecast && for list in *.*.*; do echo; echo @@list $list; tr '\\0' '\\n' < $list; done")
+        lists = [text.splitlines() for text in said.split("\n@@list ")[1:]]
         seen.passed_on[node] = [line for name, *lines in lists if name.split(".")[2] in jobs and "U/" in lines for line in lines]
 
 

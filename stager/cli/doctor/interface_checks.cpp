@@ -206,7 +206,7 @@ std::vector<Finding> check_interfaces(const Config& config) {
         std::ranges::transform(entry, entry.begin(), udp::interface_called);
     }
     auto findings = judge_interfaces(entries, interfaces_seen(), config.broadcasts());
-    if (config.broadcasts()) {
+    if (config.broadcasts() && config.transport != Transport::tcp) {
         findings.push_back(judge_broadcast(config));
     }
     return findings;

@@ -30,7 +30,7 @@ struct InterfaceSeen {
 [[nodiscard]] Finding judge_broadcast(const Config& config);
 
 /// Checks that the interfaces for the broadcast exist, are up, have an address and can
-/// multicast.
+/// multicast (or broadcast, as configured).
 [[nodiscard]] std::vector<Finding> check_interfaces(const Config& config);
 
 }  // namespace stage

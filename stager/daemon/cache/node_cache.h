@@ -52,7 +52,8 @@ class NodeCache {
     /// The descriptor is borrowed for the call; -1 if there is none.
     using Reply = std::function<void(const WorkerCacheReply&, int file)>;
 
-    /// `basics` outlives the object. `copier_role` is run_cache_copier() among the spawner's.
+    /// `basics` outlives the object. `copier_role`: the spawner's role
+    /// that runs run_cache_copier().
     NodeCache(const Basics& basics, std::uint32_t copier_role);
     NodeCache(const NodeCache&) = delete;
     NodeCache& operator=(const NodeCache&) = delete;

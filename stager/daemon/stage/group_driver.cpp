@@ -269,7 +269,7 @@ void GroupDriver::obey(group::DrawPort& command) {
 }
 
 void GroupDriver::obey(group::Move& command) {
-    basics_.log.info("another program uses a stage's UDP port on a node; it gets another port",
+    basics_.log.info("another program uses a UDP port on a node; the stage gets another port",
                      {{"job", key_.job_id}, {"port", std::uint64_t{command.port}}});
     moves_ = command.move;
     plan_.group_port = command.port;
