@@ -56,7 +56,7 @@ jobs_pass() {
   hold n1 root 6830-6860
   start_daemon n1
   jobs_pass 3
-  daemon_logs | grep -q "it gets another one"
+  daemon_logs | grep -q "the stage gets another port"
   let_go
 }
 
