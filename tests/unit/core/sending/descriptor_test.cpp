@@ -72,12 +72,25 @@ TEST_CASE("a DESCRIBE has what is known up to the first gap, as much as fits") {
     CHECK(table.describe(block(100), 1).empty());
 }
 
-TEST_CASE("missing descriptors are asked of one peer after the other, at last of the source") {
+namespace {
+
+/// A member without descriptors of an object of 200 blocks.
+struct Requester {
+    Requester(unsigned members, unsigned room)
+        : puller{config_of(1, members), {}, prng}, table{200, room} {}
+
     Prng prng{1};
-    Puller puller{config_of(1, 4), {}, prng};
-    DescriptorTable table{200, 200};
+    Puller puller;
+    DescriptorTable table;
     DescriptorPull pull{RepairLimits{}};
     ControlQueue out{10};
+};
+
+}  // namespace
+
+TEST_CASE("missing descriptors are asked of one peer after the other, at last of the source") {
+    Requester one{4, 200};
+    auto& [prng, puller, table, pull, out] = one;
     pull.poll(kStart, table, 0, puller, out);
     CHECK(out.is_empty());
     CHECK_FALSE(pull.deadline());
@@ -108,11 +121,8 @@ TEST_CASE("missing descriptors are asked of one peer after the other, at last of
 }
 
 TEST_CASE("a peer that had descriptors is asked for the next ones, until it has none") {
-    Prng prng{1};
-    Puller puller{config_of(1, 40), {}, prng};
-    DescriptorTable table{200, 200};
-    DescriptorPull pull{RepairLimits{}};
-    ControlQueue out{10};
+    Requester one{40, 200};
+    auto& [prng, puller, table, pull, out] = one;
     Instant now = kStart;
     pull.poll(now, table, 100, puller, out);
     const Rank helper = drained(out).at(0).to.peer;
@@ -133,11 +143,8 @@ TEST_CASE("a peer that had descriptors is asked for the next ones, until it has 
 }
 
 TEST_CASE("a peer whose descriptors arrive after its time-out is asked for the next ones") {
-    Prng prng{1};
-    Puller puller{config_of(1, 40), {}, prng};
-    DescriptorTable table{200, 200};
-    DescriptorPull pull{RepairLimits{}};
-    ControlQueue out{10};
+    Requester one{40, 200};
+    auto& [prng, puller, table, pull, out] = one;
     pull.poll(kStart, table, 100, puller, out);
     const Rank slow = drained(out).at(0).to.peer;
     REQUIRE(pull.deadline());
@@ -170,11 +177,8 @@ TEST_CASE("a peer whose descriptors arrive after its time-out is asked for the n
 }
 
 TEST_CASE("what lies beyond the horizon is not asked for yet") {
-    Prng prng{1};
-    Puller puller{config_of(1, 4), {}, prng};
-    DescriptorTable table{200, 20};
-    DescriptorPull pull{RepairLimits{}};
-    ControlQueue out{10};
+    Requester one{4, 20};
+    auto& [prng, puller, table, pull, out] = one;
     pull.poll(kStart, table, 150, puller, out);
     CHECK(drained(out).size() == 1);
     for (unsigned i = 0; i < 20; ++i) {
