@@ -14,10 +14,6 @@ namespace {
 /// Connections accepted per iteration of the loop; the rest waits in the backlog.
 constexpr int kVisitorsATurn = 16;
 
-IpAddress loopback() {
-    return *ip_from_bytes(std::array{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}});
-}
-
 Result<std::uint16_t> port_of(const UniqueFd& listener) {
     sockaddr_in place{};
     socklen_t length = sizeof(place);
@@ -45,7 +41,7 @@ Result<std::unique_ptr<Gate>> Gate::open(const Logger& log) {
     if (!peers) {
         return std::move(peers).error();
     }
-    Result<UniqueFd> listener = listen_tcp(loopback(), 0);
+    Result<UniqueFd> listener = listen_tcp(ip_v4(INADDR_LOOPBACK), 0);
     if (!listener) {
         return std::move(listener).error();
     }
@@ -64,7 +60,7 @@ Status Gate::prove() {
         return port.error();
     }
     port_ = *port;
-    const Result<UniqueFd> self = begin_connect(loopback(), port_);
+    const Result<UniqueFd> self = begin_connect(ip_v4(INADDR_LOOPBACK), port_);
     const std::optional<Visitor> visitor =
         self ? accept_tcp(listener_) : std::optional<Visitor>{};
     if (!visitor) {
@@ -110,7 +106,7 @@ void Gate::let_in() {
             turn_away(*whose);
             continue;
         }
-        Result<UniqueFd> inner = begin_connect(loopback(), inside_->port);
+        Result<UniqueFd> inner = begin_connect(ip_v4(INADDR_LOOPBACK), inside_->port);
         if (inner) {
             passed_.push_back(
                 std::make_unique<Relay>(std::move(visitor->socket), *std::move(inner)));

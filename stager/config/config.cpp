@@ -2,14 +2,14 @@
 
 #include "stager/config/key.h"
 #include "stager/config/value.h"
-#include "transport/os/unique_fd.h"
+#include "transport/base/text.h"
+#include "transport/os/descriptors.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 namespace stage {
 namespace {
@@ -205,21 +205,14 @@ Result<Config> load_config(const std::string& path) {
     if (!owner) {
         return owner.error();
     }
-    std::string text;
-    std::array<char, 4096> chunk{};
-    while (true) {
-        const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
-        if (got < 0) {
-            return Error::from_errno(Blame::node, path);
-        }
-        if (got == 0) {
-            return parse_config(text, path);
-        }
-        text.append(chunk.data(), static_cast<std::size_t>(got));
-        if (text.size() > kFileMax) {
-            return Error{Blame::node, path + " is larger than 1 MiB"};
-        }
+    const Result<std::vector<std::byte>> text = read_first(file.get(), kFileMax + 1);
+    if (!text) {
+        return Error::from_errno(Blame::node, path, text.error().cause());
     }
+    if (text->size() > kFileMax) {
+        return Error{Blame::node, path + " is larger than 1 MiB"};
+    }
+    return parse_config(as_text(*text), path);
 }
 
 std::string print_config(const Config& config) {

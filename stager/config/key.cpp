@@ -2,6 +2,7 @@
 
 #include "stager/config/push_sources.h"
 #include "stager/config/value.h"
+#include "transport/base/text.h"
 
 #include <pwd.h>
 
@@ -189,8 +190,8 @@ std::string text_of(const KeyKind& kind, const Config& config) {
             [&](const TimeKey& key) -> Text { return write_seconds(config.*key.member); },
             [&](const PathKey& key) -> Text { return config.*key.member; },
             [&](const NameKey& key) -> Text { return config.*key.member; },
-            [&](const PathListKey& key) -> Text { return write_list(config.*key.member); },
-            [&](const SourcesKey& key) -> Text { return write_list(config.*key.member); },
+            [&](const PathListKey& key) -> Text { return joined(config.*key.member, ","); },
+            [&](const SourcesKey& key) -> Text { return joined(config.*key.member, ","); },
             [&](const InterfacesKey& key) -> Text {
                 return write_interfaces(config.*key.member);
             },

@@ -1,6 +1,7 @@
 // The table of all keys of stagecast.conf, and the suggestion for an unknown key.
 #include "stager/config/key.h"
 #include "stager/config/value.h"
+#include "transport/base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -287,7 +288,6 @@ std::string unknown_key(std::string_view name) {
     const std::string shown{name.substr(0, kNameShown)};
     const ConfigKey* nearest = nullptr;
     std::size_t least = kNear + 1;
-    std::string all;
     for (const ConfigKey& key : config_keys()) {
         const std::size_t far =
             name.size() > kNameShown ? kNameShown : edit_distance(key.name, name);
@@ -295,11 +295,11 @@ std::string unknown_key(std::string_view name) {
             least = far;
             nearest = &key;
         }
-        all += (all.empty() ? "" : ", ") + std::string{key.name};
     }
     return "no key is called " + shown + "; " +
-           (nearest != nullptr ? "is " + std::string{nearest->name} + " meant?"
-                               : "the keys are " + all);
+           (nearest != nullptr
+                ? "is " + std::string{nearest->name} + " meant?"
+                : "the keys are " + joined(config_keys(), ", ", &ConfigKey::name));
 }
 
 }  // namespace stage

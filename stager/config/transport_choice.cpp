@@ -1,6 +1,9 @@
 #include "stager/config/transport_choice.h"
 
+#include "transport/base/text.h"
+
 #include <algorithm>
+#include <span>
 
 namespace stage {
 namespace {
@@ -12,10 +15,8 @@ using IfUnreached = TransportChoice::IfUnreached;
 constexpr std::size_t kNamesMax = 32;
 
 std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), kNamesMax); ++i) {
-        text += (i > 0 ? ", " : "") + names[i];
-    }
+    const std::span first{names.begin(), std::min(names.size(), kNamesMax)};
+    const std::string text = joined(first, ", ");
     return names.size() > kNamesMax
                ? text + " and " + std::to_string(names.size() - kNamesMax) + " more"
                : text;

@@ -1,5 +1,8 @@
 #include "stager/config/value.h"
 
+#include "transport/base/ip_address.h"
+#include "transport/base/text.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -66,14 +69,7 @@ std::pair<std::string_view, std::string_view> ends(std::string_view text) {
 }
 
 std::string write_group(GroupAddress group) {
-    std::string text;
-    if (group == kBroadcastGroup) {
-        return std::string{kBroadcastWord};
-    }
-    for (const unsigned shift : {24U, 16U, 8U, 0U}) {
-        text += (text.empty() ? "" : ".") + std::to_string((group >> shift) & 0xffU);
-    }
-    return text;
+    return group == kBroadcastGroup ? std::string{kBroadcastWord} : to_string(ip_v4(group));
 }
 
 /// Returns nothing if one of them is invalid.
@@ -248,31 +244,22 @@ std::string write_seconds(Duration time) {
 }
 
 std::string write_groups(const std::vector<ConfigRange<GroupAddress>>& groups) {
-    std::string text;
-    for (const auto& range : groups) {
-        text += (text.empty() ? "" : ",") + write_group(range.first);
-        text += range.first == range.last ? "" : "-" + write_group(range.last);
-    }
-    return text;
+    return joined(groups, ",", [](const ConfigRange<GroupAddress>& range) {
+        const std::string first = write_group(range.first);
+        return range.first == range.last ? first : first + "-" + write_group(range.last);
+    });
 }
 
 std::string write_ports(const ConfigRange<std::uint16_t>& ports) {
     return std::to_string(ports.first) + "-" + std::to_string(ports.last);
 }
 
-std::string write_list(const std::vector<std::string>& items, char by) {
-    std::string text;
-    for (const std::string& item : items) {
-        text += (text.empty() ? "" : std::string{by}) + item;
-    }
-    return text;
+std::string write_interfaces(const std::vector<RailNames>& entries) {
+    return joined(entries, ",", write_rails);
 }
 
-std::string write_interfaces(const std::vector<RailNames>& entries) {
-    std::vector<std::string> texts(entries.size());
-    std::ranges::transform(
-        entries, texts.begin(), [](const RailNames& entry) { return write_list(entry, '+'); });
-    return write_list(texts);
+std::string write_rails(const RailNames& rails) {
+    return joined(rails, "+");
 }
 
 }  // namespace stage

@@ -45,7 +45,7 @@ namespace stage {
 [[nodiscard]] std::string write_seconds(Duration time);
 [[nodiscard]] std::string write_groups(const std::vector<ConfigRange<GroupAddress>>& groups);
 [[nodiscard]] std::string write_ports(const ConfigRange<std::uint16_t>& ports);
-[[nodiscard]] std::string write_list(const std::vector<std::string>& items, char by = ',');
+[[nodiscard]] std::string write_rails(const RailNames& rails);
 [[nodiscard]] std::string write_interfaces(const std::vector<RailNames>& entries);
 
 }  // namespace stage

@@ -2,7 +2,7 @@
 
 #include "transport/base/fields.h"
 #include "transport/base/hex.h"
-#include "transport/base/utf8.h"
+#include "transport/base/text.h"
 
 #include <array>
 

@@ -10,6 +10,7 @@
 #include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/stage/push_rules.h"
 #include "stager/spawn/service_user.h"
+#include "transport/base/text.h"
 #include "transport/os/installation.h"
 
 #include <sys/epoll.h>
@@ -177,10 +178,8 @@ void Daemon::make_parts() {
 
 void Daemon::hold_ports() {
     ports_.hold(config_.data_port_range);
-    std::string list;
-    for (const std::uint16_t port : ports_.taken()) {
-        list += (list.empty() ? "" : ",") + std::to_string(port);
-    }
+    const std::string list =
+        joined(ports_.taken(), ",", [](std::uint16_t port) { return std::to_string(port); });
     if (!list.empty()) {
         log_.info(
             "other programs use UDP ports of DataPortRange; stagecastd leaves these ports out",

@@ -3,6 +3,7 @@
 #include "stager/cache/lease_server_choice.h"
 #include "stager/slurm/name_lookup.h"
 #include "stager/slurm/slurm_releases.h"
+#include "transport/base/text.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -31,14 +32,6 @@ struct MallocFree {
 
 std::string text_or_empty(const char* text) {
     return text == nullptr ? std::string{} : text;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names) {
-        list += (list.empty() ? "" : ",") + name;
-    }
-    return list;
 }
 
 /// Numeric; empty if slurmctld has no address itself.
@@ -97,7 +90,7 @@ Result<Addresses> load_addresses(const std::vector<std::string>& names) {
     if constexpr (kHasNodeAddresses) {
         Addresses addresses;
         const int done = each_node_address(
-            joined(names), [&](const char* name, const sockaddr_storage& address) {
+            joined(names, ","), [&](const char* name, const sockaddr_storage& address) {
                 addresses[name] = text_of(address);
             });
         if (done != SLURM_SUCCESS && errno != SLURM_NO_CHANGE_IN_DATA) {

@@ -1,6 +1,7 @@
 #include "stager/spawn/cleanup_lists.h"
 
 #include "stager/removal/cleanup_entry.h"
+#include "transport/base/text.h"
 #include "transport/os/names_in.h"
 
 #include <fcntl.h>
@@ -56,11 +57,7 @@ std::uint32_t CleanupListName::job_id() const {
 }
 
 CleanupListName cleanup_list_name(uid_t uid, gid_t gid, const std::vector<std::string>& path) {
-    std::string stage;
-    for (const std::string& name : path) {
-        stage += (stage.empty() ? "" : ".") + name;
-    }
-    return {.uid = uid, .gid = gid, .stage = std::move(stage)};
+    return {.uid = uid, .gid = gid, .stage = joined(path, ".")};
 }
 
 std::string to_text(const CleanupListName& name) {

@@ -4,6 +4,7 @@
 #include "stager/removal/removal.h"
 #include "stager/spawn/child.h"
 #include "stager/spawn/cleanup_lists.h"
+#include "transport/base/text.h"
 #include "transport/os/open_unmounted.h"
 #include "transport/os/unique_fd.h"
 
@@ -143,14 +144,6 @@ Status follow_lists(int root, const RemoveRequest& what, std::chrono::seconds lo
                                acted.why}};
 }
 
-std::string text_of(const std::vector<std::string>& path) {
-    std::string text;
-    for (const std::string& name : path) {
-        text += (text.empty() ? "" : "/") + name;
-    }
-    return text;
-}
-
 /// Empties only directories of the user, except for a push, whose directory is root's. The
 /// user's subordinate uids are looked up only if there is a directory of another uid.
 Status empty_as_root(int top, const UserIdentity& user) {
@@ -186,7 +179,7 @@ struct Found {
 
 /// Fails with cause() ENOENT if it does not exist.
 Result<Found> find(int root, const std::vector<std::string>& path) {
-    const std::string text = text_of(path);
+    const std::string text = joined(path, "/");
     Found found;
     found.parent.reset(::fcntl(root, F_DUPFD_CLOEXEC, 3));
     for (const std::string& name : path) {
@@ -207,7 +200,7 @@ Result<Found> find(int root, const std::vector<std::string>& path) {
 }
 
 Status remove_directory(int root, const RemoveRequest& what, std::chrono::seconds longest) {
-    const std::string text = text_of(what.path);
+    const std::string text = joined(what.path, "/");
     const Result<Found> found = find(root, what.path);
     if (!found) {
         return found.error().cause() == ENOENT ? Status{} : Status{found.error()};

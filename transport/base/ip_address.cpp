@@ -28,6 +28,14 @@ std::optional<IpAddress> ip_from_bytes(Bytes bytes) {
     return address;
 }
 
+IpAddress ip_v4(std::uint32_t number) {
+    IpAddress address;
+    for (std::size_t i = 0; i < address.length(); ++i) {
+        address.octets[i] = static_cast<std::byte>((number >> (24U - 8U * i)) & 0xffU);
+    }
+    return address;
+}
+
 std::string to_string(const IpAddress& address) {
     const int family = address.family == IpFamily::v4 ? AF_INET : AF_INET6;
     std::array<char, INET6_ADDRSTRLEN> text{};

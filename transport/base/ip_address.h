@@ -32,6 +32,8 @@ struct IpAddress {
 [[nodiscard]] std::optional<IpAddress> parse_ip(const std::string& text);
 /// From 4 or 16 bytes; nothing for another number of them.
 [[nodiscard]] std::optional<IpAddress> ip_from_bytes(Bytes bytes);
+/// 10.1.2.3 from 0x0a010203.
+[[nodiscard]] IpAddress ip_v4(std::uint32_t number);
 [[nodiscard]] std::string to_string(const IpAddress& address);
 
 }  // namespace stage

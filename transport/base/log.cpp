@@ -1,7 +1,7 @@
 #include "transport/base/log.h"
 
 #include "transport/base/hex.h"
-#include "transport/base/utf8.h"
+#include "transport/base/text.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

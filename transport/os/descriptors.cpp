@@ -113,7 +113,7 @@ Result<std::vector<std::byte>> read_first(int file, std::size_t length) {
         const ssize_t count =
             ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
         if (count < 0 && errno != EINTR) {
-            return Error::from_errno(Blame::internal, "reading a file in memory");
+            return Error::from_errno(Blame::internal, "reading a file");
         }
         if (count == 0) {
             break;

@@ -1,6 +1,7 @@
 #include "stager/cli/common/launcher.h"
 
 #include "transport/base/invariant.h"
+#include "transport/base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -13,14 +14,6 @@ using Line = std::vector<std::string>;
 
 constexpr std::array<std::string_view, 5> kNames{"none", "srun", "ssh", "pdsh", "clush"};
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names) {
-        list += (list.empty() ? "" : ",") + name;
-    }
-    return list;
-}
-
 /// No interactive questions, and an unresponsive node is detected.
 std::vector<std::string> ssh_options(unsigned connect_s) {
     return {"-oBatchMode=yes",
@@ -30,11 +23,7 @@ std::vector<std::string> ssh_options(unsigned connect_s) {
 }
 
 std::string ssh_options_in_one(unsigned connect_s) {
-    std::string all;
-    for (const std::string& option : ssh_options(connect_s)) {
-        all += (all.empty() ? "" : " ") + option;
-    }
-    return all;
+    return joined(ssh_options(connect_s), " ");
 }
 
 Line ssh_line(const Launch& launch, const std::string& node) {
@@ -56,7 +45,7 @@ Line pdsh_line(const Launch& launch) {
             "-f",
             std::to_string(launch.nodes.size()),
             "-w",
-            joined(launch.nodes),
+            joined(launch.nodes, ","),
             launch.command};
 }
 
@@ -69,7 +58,7 @@ Line clush_line(const Launch& launch) {
             "-o",
             ssh_options_in_one(launch.connect_s),
             "-w",
-            joined(launch.nodes),
+            joined(launch.nodes, ","),
             launch.command};
 }
 
@@ -84,7 +73,7 @@ Line srun_line(const Launch& launch) {
               "--nodes=" + count,
               "--ntasks=" + count,
               "--ntasks-per-node=1",
-              "--nodelist=" + joined(launch.nodes)};
+              "--nodelist=" + joined(launch.nodes, ",")};
     if (launch.is_without_job) {
         line.emplace_back("--no-allocate");
     }

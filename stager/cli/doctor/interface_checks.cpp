@@ -83,7 +83,7 @@ std::optional<Finding> judge_rails(const std::vector<RailNames>& entries,
     }
     if (std::any_of(entries.begin(), used, has_rails)) {
         return wrong("rails",
-                     "only " + write_list(*used, '+') +
+                     "only " + write_rails(*used) +
                          " is used, as one of those named before it is not fit; so are the "
                          "other nodes of this node's stagings");
     }
@@ -91,7 +91,7 @@ std::optional<Finding> judge_rails(const std::vector<RailNames>& entries,
         return std::nullopt;
     }
     const auto filtered = judge_filter(*used, seen);
-    return filtered ? filtered : fine("rails", write_list(*used, '+') + " are used together");
+    return filtered ? filtered : fine("rails", write_rails(*used) + " are used together");
 }
 
 /// /proc/sys/net/ipv4/conf/NAME/rp_filter, 0 if there is none.

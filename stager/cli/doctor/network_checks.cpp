@@ -1,6 +1,7 @@
 #include "stager/cli/doctor/network_checks.h"
 
 #include "stager/control/client.h"
+#include "transport/base/text.h"
 #include "transport/os/unique_fd.h"
 
 #include <arpa/inet.h>
@@ -112,10 +113,9 @@ std::optional<Finding> judge_data_ports(const Config& config, const std::string&
     const std::string subject = "DataPortRange";
     const std::string range = std::to_string(config.data_port_range.first) + "-" +
                               std::to_string(config.data_port_range.last);
-    std::string taken;
-    for (const auto& port : ports->value("taken", nlohmann::json::array())) {
-        taken += (taken.empty() ? "" : ",") + port.dump();
-    }
+    const std::string taken = joined(ports->value("taken", nlohmann::json::array()),
+                                     ",",
+                                     [](const nlohmann::json& port) { return port.dump(); });
     const auto held = ports->value("held", std::uint64_t{0});
     if (held < std::max<std::uint64_t>(config.flows, 1)) {
         return wrong(subject,

@@ -2,6 +2,7 @@
 
 #include "stager/config/value.h"
 #include "stager/control/message.h"
+#include "transport/base/text.h"
 
 #include <unistd.h>
 
@@ -145,11 +146,7 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
-    std::string line;
-    for (const std::string& word : words) {
-        line += (line.empty() ? "" : " ") + shell_word(word);
-    }
-    return line;
+    return joined(words, " ", shell_word);
 }
 
 std::string saying_node(const std::string& command) {

@@ -1,6 +1,7 @@
 #include "stager/daemon/jobs/verdict_store.h"
 
 #include "transport/base/codec.h"
+#include "transport/os/descriptors.h"
 #include "transport/os/names_in.h"
 
 #include <fcntl.h>
@@ -96,17 +97,8 @@ Status VerdictStore::replace(const std::string& name, Bytes bytes) {
 std::vector<std::byte> VerdictStore::read(const std::string& name) const {
     const UniqueFd file{
         ::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
-    std::vector<std::byte> bytes(kMaxFileBytes);
-    std::size_t size = 0;
-    while (file && size < bytes.size()) {
-        const ssize_t count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
-        if (count <= 0) {
-            break;
-        }
-        size += static_cast<std::size_t>(count);
-    }
-    bytes.resize(size);
-    return bytes;
+    Result<std::vector<std::byte>> bytes = read_first(file.get(), kMaxFileBytes);
+    return bytes ? *std::move(bytes) : std::vector<std::byte>{};
 }
 
 Status VerdictStore::save(const StageKey& key,

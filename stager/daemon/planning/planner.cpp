@@ -9,7 +9,9 @@
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
 #include "transport/base/random_value.h"
+#include "transport/base/ip_address.h"
 
+#include "transport/base/text.h"
 #include <algorithm>
 #include <array>
 #include <unordered_set>
@@ -25,14 +27,6 @@ static_assert(static_cast<int>(Protection::none) == 0 &&
 
 /// For Slurm's answer, if an earlier one could be used instead.
 constexpr Duration kTimeoutIfKnown = std::chrono::seconds{2};
-
-std::string dotted(GroupAddress address) {
-    std::string text;
-    for (unsigned shift = 32; shift > 0; shift -= 8) {
-        text += (text.empty() ? "" : ".") + std::to_string((address >> (shift - 8)) & 0xffU);
-    }
-    return text;
-}
 
 /// Whether a pattern may need the array's ids, which only slurmctld knows (slurmd does not pass
 /// them to a prolog). The names in an `@LIST` are not known yet.
@@ -68,7 +62,8 @@ StagePlan draw_plan(const Config& config, const DataPorts& ports, const StageReq
     const std::size_t rails = config.most_rails();
     const std::size_t flows = std::max<std::size_t>(config.flows, rails);
     plan.rails = static_cast<std::uint8_t>(rails);
-    plan.group_address = dotted(config.group_at(draw % config.group_count(rails), rails));
+    plan.group_address =
+        to_string(ip_v4(config.group_at(draw % config.group_count(rails), rails)));
     plan.transport = config.transport;
     plan.relays = choose_transport({.configured = config.transport,
                                     .has_interface = !config.interfaces.empty()})
@@ -171,10 +166,7 @@ void Planner::find_addresses() {
         });
         return;
     }
-    std::string list;
-    for (const std::string& name : missing) {
-        list += (list.empty() ? "" : ",") + name;
-    }
+    const std::string list = joined(missing, ",");
     // Either list is correct; a long list of single names might not fit.
     const bool is_short = list.size() < request_.node_list.size() || missing.size() == 1;
     asker_.ask(

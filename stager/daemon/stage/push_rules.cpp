@@ -4,6 +4,7 @@
 #include "stager/slurm/host_list.h"
 #include "stager/spec/destination.h"
 #include "stager/spec/spec_list.h"
+#include "transport/base/text.h"
 #include "transport/os/root_directory.h"
 
 #include <algorithm>
@@ -14,14 +15,6 @@ namespace {
 bool lies_below(const std::string& path, const std::string& root) {
     const std::string bare = root == "/" ? "" : root;
     return path.size() > bare.size() + 1 && path.starts_with(bare) && path[bare.size()] == '/';
-}
-
-std::string joined(const std::vector<std::string>& entries) {
-    std::string text;
-    for (const std::string& entry : entries) {
-        text += (text.empty() ? "" : ", ") + entry;
-    }
-    return text;
 }
 
 bool is_from_network(const Config& config, const PushSource& source) {
@@ -47,7 +40,7 @@ std::optional<std::string> objection_to_place(const Config& config, const std::s
         config.push_roots, [&](const std::string& root) { return lies_below(path, root); });
     return is_allowed ? std::nullopt
                       : std::optional{path + ": lies below none of this node's PushRoots (" +
-                                      joined(config.push_roots) + ")"};
+                                      joined(config.push_roots, ", ") + ")"};
 }
 
 }  // namespace
@@ -71,7 +64,7 @@ std::optional<std::string> objection_to_source(const Config& config,
     }
     if (!is_named(config, source)) {
         return node + " at " + address + " is none of this node's PushFrom (" +
-               joined(config.push_from) + "), so it may not push here";
+               joined(config.push_from, ", ") + "), so it may not push here";
     }
     if (known.empty()) {
         return "the address of " + node +
@@ -129,9 +122,7 @@ StageRequest request_of_push(const StageKey& key,
     StageRequest request;
     request.key = key;
     request.node_name = name;
-    for (const StagePlan::Node& node : plan.nodes) {
-        request.node_list += (request.node_list.empty() ? "" : ",") + node.name;
-    }
+    request.node_list = joined(plan.nodes, ",", &StagePlan::Node::name);
     request.work_dir = "/";
     request.specs = plan.push_specs;
     return request;

@@ -1,5 +1,7 @@
 #include "stager/files/archive/archive_reader.h"
 
+#include "transport/base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -16,7 +18,7 @@ bool begins_as_zip(ArrivedBytes& bytes) {
     if (bytes.read(0, head) != static_cast<std::int64_t>(head.size())) {
         return false;
     }
-    const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
+    const std::string_view text = as_text(head);
     return text == "PK\x03\x04" || text == "PK\x05\x06";
 }
 

@@ -1,5 +1,7 @@
 #include "stager/files/archive/decompression.h"
 
+#include "transport/base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -70,7 +72,7 @@ bool Decompression::open() {
         if (!fill(head)) {
             return false;
         }
-        const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
+        const std::string_view text = as_text(head);
         if (const auto rest = skippable(text)) {
             const std::size_t held = head.size() - kFrameHeadBytes;
             const std::size_t dropped = std::min<std::size_t>(*rest, held);

@@ -3,6 +3,7 @@
 #include "stager/disk/disk_error.h"
 #include "stager/disk/disk_io.h"
 #include "stager/spec/amount.h"
+#include "transport/base/text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,14 +17,6 @@ namespace {
 
 constexpr std::uint64_t kDiskBlockBytes = 4096;
 constexpr int kPlace = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string path;
-    for (const std::string& part : parts) {
-        path += (path.empty() ? "" : "/") + part;
-    }
-    return path;
-}
 
 Error against(std::string sentence) {
     return Error{Blame::user, std::move(sentence)}.remedy("make the archive without it");
@@ -52,7 +45,7 @@ bool UnpackTree::has_mode_for_now(const Member& member) const {
 }
 
 Error UnpackTree::failed(const Parts& parts, int cause) const {
-    return target_error(parts.empty() ? path_ : path_ + '/' + joined(parts), cause);
+    return target_error(parts.empty() ? path_ : path_ + '/' + joined(parts, "/"), cause);
 }
 
 /// Called before anything is made of them.
@@ -90,7 +83,7 @@ Status UnpackTree::enter_way_to(const Parts& parts) {
         way_.clear();
         here_.reset();
     }
-    std::string way = joined(way_);
+    std::string way = joined(way_, "/");
     for (std::size_t i = way_.size(); i < depth; ++i) {
         way += (way.empty() ? "" : "/") + parts[i];
         if (Status entered = enter(parts[i], way); !entered) {
@@ -144,7 +137,7 @@ Status UnpackTree::add_directory(const Member& member) {
         return entered;
     }
     const std::string& name = member.parts.back();
-    const std::string way = joined(member.parts);
+    const std::string way = joined(member.parts, "/");
     struct stat there {};
     const bool is_there = ::fstatat(here(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     if (is_there && !S_ISDIR(there.st_mode) && ::unlinkat(here(), name.c_str(), 0) != 0) {
@@ -181,7 +174,7 @@ Status UnpackTree::make_room_for(const Member& member) {
         return errno == ENOTEMPTY ? against("replaces a directory that is not empty")
                                   : failed(member.parts, errno);
     }
-    directories_.erase(joined(member.parts));
+    directories_.erase(joined(member.parts, "/"));
     return {};
 }
 
@@ -227,7 +220,7 @@ Status UnpackTree::add_hard_link(const Member& member,
         return {};
     }
     return errno == ENOENT || errno == EPERM
-               ? against("is a link to '" + joined(original) +
+               ? against("is a link to '" + joined(original, "/") +
                          "', which is not an earlier file of the archive")
                : failed(member.parts, errno);
 }

@@ -1,5 +1,7 @@
 #include "stager/files/libraries/linker_cache.h"
 
+#include "transport/base/text.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -18,10 +20,6 @@ constexpr std::size_t kEntryBytes = 24;
 
 static_assert(std::endian::native == std::endian::little, "the list is the machine's own");
 
-std::string_view text_of(Bytes bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::uint32_t number_at(Bytes bytes, std::size_t offset) {
     std::uint32_t value = 0;
     std::memcpy(&value, bytes.data() + offset, sizeof value);
@@ -30,13 +28,13 @@ std::uint32_t number_at(Bytes bytes, std::size_t offset) {
 
 /// Skips the old list, if it precedes the new one.
 Bytes new_list(Bytes bytes) {
-    if (text_of(bytes).starts_with(kOldMagic) && bytes.size() > kOldHeadBytes) {
+    if (as_text(bytes).starts_with(kOldMagic) && bytes.size() > kOldHeadBytes) {
         const std::uint64_t end =
             kOldHeadBytes + std::uint64_t{number_at(bytes, 12)} * kOldEntryBytes;
         const std::uint64_t begin = (end + 7) / 8 * 8;
         bytes = bytes.subspan(std::min<std::uint64_t>(begin, bytes.size()));
     }
-    const bool is_one = text_of(bytes).starts_with(kMagic) && bytes.size() >= kHeadBytes;
+    const bool is_one = as_text(bytes).starts_with(kMagic) && bytes.size() >= kHeadBytes;
     return is_one ? bytes : Bytes{};
 }
 
@@ -45,7 +43,7 @@ std::optional<std::string> text_at(Bytes list, std::uint32_t offset) {
     if (offset >= list.size()) {
         return std::nullopt;
     }
-    const std::string_view text = text_of(list.subspan(offset)).substr(0, kMaxTextBytes);
+    const std::string_view text = as_text(list.subspan(offset)).substr(0, kMaxTextBytes);
     const std::size_t end = text.find('\0');
     return end == std::string_view::npos ? std::nullopt
                                          : std::optional{std::string{text.substr(0, end)}};

@@ -1,5 +1,7 @@
 #include "stager/files/manifest/tree_node.h"
 
+#include "transport/base/text.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -50,8 +52,7 @@ void put_short(ByteWriter& writer, std::string_view text) {
 }
 
 std::string take_text(ByteReader& reader, std::size_t length) {
-    const Bytes bytes = reader.raw(length);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return std::string{as_text(reader.raw(length))};
 }
 
 void put_common(ByteWriter& writer, const TreeNode& node) {

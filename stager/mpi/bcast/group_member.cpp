@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 namespace stage {
@@ -24,7 +23,7 @@ constexpr std::uint32_t kSocketBuffer = 12U << 20U;
 constexpr Duration kReadyTimeout = std::chrono::seconds{5};
 constexpr Duration kStallTimeout = std::chrono::seconds{10};
 /// Those of the engine without daemons (MulticastGroups=, engine_ports.h).
-constexpr std::array<std::uint8_t, 3> kGroups{239, 192, 68};
+constexpr std::uint32_t kFirstGroup = 0xefc04400;  ///< 239.192.68.0
 constexpr std::uint32_t kGroupCount = 16;
 
 void fields(auto& on, Like<MemberCard> auto& card) {
@@ -66,13 +65,9 @@ std::vector<CallAddress> named_address(std::string_view names) {
 
 Address group_address(std::uint32_t draw) {
     constexpr std::uint32_t kPorts = 1U + kEnginePortLast - kEnginePortFirst;
-    Address group;
-    for (std::size_t i = 0; i < kGroups.size(); ++i) {
-        group.ip.octets[i] = std::byte{kGroups[i]};
-    }
-    group.ip.octets[kGroups.size()] = static_cast<std::byte>(draw % kGroupCount);
-    group.port = static_cast<std::uint16_t>(kEnginePortFirst + (draw / kGroupCount) % kPorts);
-    return group;
+    return {
+        .ip = ip_v4(kFirstGroup + draw % kGroupCount),
+        .port = static_cast<std::uint16_t>(kEnginePortFirst + (draw / kGroupCount) % kPorts)};
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "stager/worker/broadcast/wiring.h"
 
+#include "transport/base/random_value.h"
 #include "transport/core/relay/relay_tree.h"
 #include "transport/seal/algorithms.h"
 #include "transport/udp/sockets.h"
-
-#include <sys/random.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,10 +12,6 @@ namespace stage {
 namespace {
 
 constexpr std::uint32_t kUsualMtu = 1500;  ///< Without multicast it is TCP's concern.
-
-Error random_failed() {
-    return Error::from_errno(Blame::node, "drawing random bytes");
-}
 
 Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
     std::uint32_t least =
@@ -38,11 +33,6 @@ Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
 }
 
 }  // namespace
-
-bool fill_random(MutableBytes room) {
-    // Up to 256 bytes are returned completely once the kernel's pool is initialised.
-    return ::getrandom(room.data(), room.size(), 0) == static_cast<ssize_t>(room.size());
-}
 
 Result<Card> make_card(Rank own,
                        const std::string& node,
@@ -66,9 +56,7 @@ Result<Card> make_card(Rank own,
     card.address = bound->ip;
     card.port = bound->port;
     card.node = node.substr(0, kMaxCardNameBytes);
-    if (!fill_random(card.incarnation)) {
-        return random_failed();
-    }
+    card.incarnation = random_value<decltype(card.incarnation)>();
     return card;
 }
 
@@ -132,9 +120,7 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
                                   .relay_port = card.relay_port});
     }
     config.relay_degree = cards[source.index()].relay_degree;
-    if (!fill_random(std::as_writable_bytes(std::span{&config.seed, 1}))) {
-        return random_failed();
-    }
+    config.seed = random_value<std::uint64_t>();
     return config;
 }
 

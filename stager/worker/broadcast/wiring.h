@@ -61,8 +61,4 @@ void follow(const TransportChoice& choice, std::uint64_t object_bytes, Broadcast
 /// Applies the site's policies to the broadcast; each rail has at least one flow.
 void follow(const Policies& policies, BroadcastConfig& config);
 
-/// Fills `room` with unpredictable bytes from the kernel. Returns false, with errno, on
-/// failure.
-[[nodiscard]] bool fill_random(MutableBytes room);
-
 }  // namespace stage

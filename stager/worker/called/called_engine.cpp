@@ -10,6 +10,7 @@
 #include "stager/worker/engine/engine_connect.h"
 #include "stager/worker/engine/engine_place.h"
 #include "transport/base/hex.h"
+#include "transport/base/random_value.h"
 #include "transport/os/installation.h"
 #include "transport/os/names_in.h"
 #include "transport/seal/keys.h"
@@ -102,9 +103,7 @@ Status CalledEngine::begin_source(CallSend send) {
     if (Status examined = examine_source(send.order.source); !examined) {
         return examined;
     }
-    if (!fill_random(offer_.key)) {
-        return Error::from_errno(Blame::node, "drawing a key");
-    }
+    offer_.key = random_value<decltype(offer_.key)>();
     if (Status opened = open_source(send); !opened) {
         return opened;
     }

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kLinger{60};
 
 /// The group's first address and its port, which all members draw alike from the default groups
 /// and the ports that daemons do not use.
-Result<Address> group_address(std::uint64_t draw, std::size_t rails, bool broadcasts) {
+Address group_address(std::uint64_t draw, std::size_t rails, bool broadcasts) {
     const Config site = default_config();
     const GroupAddress number =
         broadcasts ? kBroadcastGroup : site.group_at(draw % site.group_count(rails), rails);
@@ -26,11 +26,7 @@ Result<Address> group_address(std::uint64_t draw, std::size_t rails, bool broadc
     // flow at the same port.
     constexpr std::uint32_t kPorts = 2U + kEnginePortLast - kEnginePortFirst - kPolicyFlowsMax;
     const auto port = static_cast<std::uint16_t>(kEnginePortFirst + (draw >> 32U) % kPorts);
-    ByteWriter octets;
-    octets.u32(number);
-    const std::optional<IpAddress> address = ip_from_bytes(octets.view());
-    invariant(address.has_value(), "four bytes are an address");
-    return Address{.ip = *address, .port = port};
+    return Address{.ip = ip_v4(number), .port = port};
 }
 
 std::pair<std::uint16_t, std::uint16_t> ports_range() {
@@ -145,13 +141,9 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     if (!config) {
         return std::move(config).error();
     }
-    const Result<Address> address =
-        group_address(wired->agreement.draw, config->rails, options.broadcasts);
-    if (!address) {
-        return address.error();
-    }
     ready.config = *std::move(config);
-    ready.config.group = *address;
+    ready.config.group =
+        group_address(wired->agreement.draw, ready.config.rails, options.broadcasts);
     ready.config.group_key = group.key;
     ready.config.session = wired->agreement.session;
     ready.config.version = wired->agreement.version;

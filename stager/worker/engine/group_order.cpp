@@ -3,6 +3,7 @@
 #include "pmix/key_credential.h"
 #include "stager/worker/engine/key_file.h"
 #include "transport/base/codec.h"
+#include "transport/base/text.h"
 #include "transport/udp/sockets.h"
 
 #include <poll.h>
@@ -60,7 +61,7 @@ Result<GroupOrder> take_group_order(const std::string& from,
     if (!bytes) {
         return bytes.error();
     }
-    return parse_group_order({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    return parse_group_order(as_text(*bytes));
 }
 
 Result<GroupOrder> parse_group_order(std::string_view text) {

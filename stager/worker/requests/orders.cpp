@@ -6,6 +6,7 @@
 #include "stager/worker/requests/covering.h"
 #include "stager/worker/requests/library_orders.h"
 #include "transport/base/codec.h"
+#include "transport/base/text.h"
 
 #include <sys/stat.h>
 
@@ -31,13 +32,10 @@ std::string_view below(std::string_view path, std::string_view root) {
 }
 
 Error outside(const std::string& path, const std::vector<std::string>& roots) {
-    std::string allowed;
-    for (const std::string& root : roots) {
-        allowed += (allowed.empty() ? "" : ", ") + root;
-    }
     Error error{Blame::user, path + ": absolute destinations are not allowed there"};
-    return std::move(error).remedy(allowed.empty() ? "use a relative one"
-                                                   : "this site allows them below " + allowed);
+    return std::move(error).remedy(roots.empty()
+                                       ? "use a relative one"
+                                       : "this site allows them below " + joined(roots, ", "));
 }
 
 }  // namespace

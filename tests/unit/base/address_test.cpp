@@ -32,6 +32,7 @@ TEST_CASE("a socket's address is the same value") {
 
 TEST_CASE("a host is four or sixteen bytes") {
     CHECK(to_string(*parse_ip("10.1.2.3")) == "10.1.2.3");
+    CHECK(ip_v4(0x0a010203) == *parse_ip("10.1.2.3"));
     CHECK(to_string(*parse_ip("fd00::7")) == "fd00::7");
     CHECK_FALSE(parse_ip("fd00::7%eth0"));
     CHECK(parse_ip("0.0.0.0")->is_any());

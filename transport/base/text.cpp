@@ -1,4 +1,4 @@
-#include "transport/base/utf8.h"
+#include "transport/base/text.h"
 
 #include <array>
 
