@@ -56,10 +56,10 @@ class ConfigParser {
     [[nodiscard]] Result<Config> take() {
         const auto& ports = config_.data_port_range;
         const std::size_t rails = config_.most_rails();
-        if (std::max<std::size_t>(config_.flows, rails) > 1U + ports.last - ports.first) {
-            const std::string key = config_.flows >= rails
-                                        ? "Flows=" + std::to_string(config_.flows) + " needs"
-                                        : "Interface= joins by +";
+        const std::size_t flows = config_.policies.flows;
+        if (std::max(flows, rails) > 1U + ports.last - ports.first) {
+            const std::string key = flows >= rails ? "Flows=" + std::to_string(flows) + " needs"
+                                                   : "Interface= joins by +";
             return Error{Blame::node,
                          file_ + ": DataPortRange has fewer ports than " + key +
                              ", one for each; widen it"};

@@ -6,14 +6,14 @@
 // allowed values, so that a typo cannot silently disable a limit.
 #pragma once
 
-#include "stager/config/policies.h"
-#include "stager/config/transport_choice.h"
 #include "transport/base/log.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/settings/policies.h"
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,16 +22,27 @@
 
 namespace stage {
 
-/// How packets are protected. The default is `encrypt`, because any local user can join a
-/// multicast group.
-enum class Protection : unsigned char { none = 0, auth = 1, encrypt = 2 };
 enum class Compress : unsigned char { automatic = 0, no = 1 };
+constexpr auto words(Compress /*any*/) {
+    return std::array<std::string_view, 2>{"auto", "no"};
+}
+
 /// What announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
+constexpr auto words(StageFrom /*any*/) {
+    return std::array<std::string_view, 2>{"spank", "prolog-script"};
+}
 
 /// What happens to a job whose staging failed by a node's fault, not by its user's. drop: a job
 /// with --stage-no-kill goes on without the nodes that fail while its files are on their way.
 enum class OnNodeFault : unsigned char { fail = 0, requeue = 1, drop = 2 };
+constexpr auto words(OnNodeFault /*any*/) {
+    return std::array<std::string_view, 3>{"fail", "requeue", "drop"};
+}
+
+constexpr auto words(LogLevel /*any*/) {
+    return std::array<std::string_view, 4>{"debug", "info", "warn", "error"};
+}
 
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203, for arithmetic on ranges.
 using GroupAddress = std::uint32_t;
@@ -65,12 +76,8 @@ struct Config {
     std::string cache_dir;
     std::uint64_t cache_size = 0;  ///< 0: no cache.
     std::uint64_t rate_max = 0;    ///< Never 0.
-    RateControl rate_control = RateControl::quantile;
-    RepairPeers repair_peers = RepairPeers::random;
-    ReadyWait readiness = ReadyWait::fence;
-    GroupLeave group_leave = GroupLeave::never;
-    std::uint32_t flows = 1;  ///< At most as many as data_port_range has ports.
-    bool rate_search = true;  ///< False: stages are sent at rate_max.
+    bool rate_search = true;       ///< False: stages are sent at rate_max.
+    Policies policies;             ///< Flows: at most as many as data_port_range has ports.
     Duration stage_timeout{};
     Duration stall_timeout{};
     Duration connect_timeout{};
@@ -80,6 +87,7 @@ struct Config {
     std::vector<ConfigRange<GroupAddress>> multicast_groups;
     std::uint16_t port = 0;
     ConfigRange<std::uint16_t> data_port_range;
+    /// The default is `encrypt`, because any local user can join a multicast group.
     Protection protection = Protection::encrypt;
     Transport transport = Transport::automatic;
     Compress compress = Compress::automatic;

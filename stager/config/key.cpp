@@ -21,6 +21,16 @@ Match(Cases...) -> Match<Cases...>;
 
 constexpr std::uint64_t kGroupsMax = 65'536;
 
+/// A key's value, in the configuration itself or in its policies.
+template <class Any, class Value>
+auto& value_in(Any& config, Value Config::*member) {
+    return config.*member;
+}
+template <class Any, class Value>
+auto& value_in(Any& config, Value Policies::*member) {
+    return config.policies.*member;
+}
+
 template <class Kind, class Value>
 bool within(const Kind& kind, const std::optional<Value>& value) {
     return value && *value >= kind.lowest && *value <= kind.highest;
@@ -33,34 +43,27 @@ bool read_count_into(const CountKey& kind, Config& config, std::string_view text
     }
     std::visit(
         [&](auto member) {
-            using Value = std::remove_reference_t<decltype(config.*member)>;
-            config.*member = static_cast<Value>(*count);
+            auto& value = value_in(config, member);
+            value = static_cast<std::remove_reference_t<decltype(value)>>(*count);
         },
         kind.member);
     return true;
 }
 
 bool read_choice_into(const ChoiceKey& kind, Config& config, std::string_view text) {
-    const auto word = std::find_if(kind.words.begin(), kind.words.end(), [text](auto each) {
-        return same_word(each, text);
-    });
-    if (text.empty() || word == kind.words.end()) {
-        return false;
-    }
-    const auto place = word - kind.words.begin();
-    std::visit(
+    return std::visit(
         [&](auto member) {
-            using Value = std::remove_reference_t<decltype(config.*member)>;
-            config.*member = static_cast<Value>(place);
+            auto& value = value_in(config, member);
+            const auto choice = read_choice<std::remove_reference_t<decltype(value)>>(text);
+            value = choice.value_or(value);
+            return choice.has_value();
         },
         kind.member);
-    return true;
 }
 
-std::string_view word_of(const ChoiceKey& kind, const Config& config) {
-    const auto place = std::visit(
-        [&](auto member) { return static_cast<std::size_t>(config.*member); }, kind.member);
-    return kind.words.at(place);
+template <class Owner, class Choice>
+std::string words_for(Choice Owner::* /*member*/) {
+    return joined(words(Choice{}), ", ");
 }
 
 template <class Reader>
@@ -182,8 +185,9 @@ std::string text_of(const KeyKind& kind, const Config& config) {
         Match{
             [&](const FlagKey& key) -> Text { return config.*key.member ? "yes" : "no"; },
             [&](const CountKey& key) -> Text {
-                return std::visit([&](auto member) { return std::to_string(config.*member); },
-                                  key.member);
+                return std::visit(
+                    [&](auto member) { return std::to_string(value_in(config, member)); },
+                    key.member);
             },
             [&](const SizeKey& key) -> Text { return write_size(config.*key.member); },
             [&](const RateKey& key) -> Text { return write_rate(config.*key.member); },
@@ -197,7 +201,11 @@ std::string text_of(const KeyKind& kind, const Config& config) {
             },
             [&](const GroupsKey& key) -> Text { return write_groups(config.*key.member); },
             [&](const PortsKey& key) -> Text { return write_ports(config.*key.member); },
-            [&](const ChoiceKey& key) -> Text { return Text{word_of(key, config)}; },
+            [&](const ChoiceKey& key) -> Text {
+                return std::visit(
+                    [&](auto member) { return Text{word_of(value_in(config, member))}; },
+                    key.member);
+            },
             [&](const UserKey& key) -> Text {
                 const auto& user = config.*key.member;
                 return user ? std::to_string(*user) : Text{};
@@ -247,11 +255,7 @@ std::string allowed(const KeyKind& kind) {
             },
             [](const PortsKey&) -> Text { return "a range of ports such as 6830-6893"; },
             [](const ChoiceKey& key) -> Text {
-                Text words;
-                for (const std::string_view word : key.words) {
-                    words += (words.empty() || word.empty() ? "" : ", ") + Text{word};
-                }
-                return words;
+                return std::visit([](auto member) { return words_for(member); }, key.member);
             },
             [](const UserKey&) -> Text {
                 return "a user of this system by name or number, or nothing";

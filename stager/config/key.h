@@ -7,7 +7,6 @@
 
 #include "stager/config/config.h"
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,9 +19,10 @@ namespace stage {
 struct FlagKey {
     bool Config::*member;
 };
-/// A number; its member in Config may have 16 or 32 bits.
+/// A number; its member in Config or its policies may have 8, 16 or 32 bits.
 struct CountKey {
-    std::variant<std::uint16_t Config::*, std::uint32_t Config::*> member;
+    std::variant<std::uint16_t Config::*, std::uint32_t Config::*, std::uint8_t Policies::*>
+        member;
     std::uint32_t lowest;
     std::uint32_t highest;
 };
@@ -66,20 +66,19 @@ struct GroupsKey {
 struct PortsKey {
     ConfigRange<std::uint16_t> Config::*member;
 };
-/// One of a few words; the word's index is the enumerator's value.
+/// One of the words() of an enumeration.
 struct ChoiceKey {
     std::variant<Protection Config::*,
                  Transport Config::*,
                  Compress Config::*,
                  StageFrom Config::*,
                  LogLevel Config::*,
-                 RateControl Config::*,
-                 GroupLeave Config::*,
                  OnNodeFault Config::*,
-                 RepairPeers Config::*,
-                 ReadyWait Config::*>
+                 RatePolicy Policies::*,
+                 PeerPolicy Policies::*,
+                 ReadinessPolicy Policies::*,
+                 LeavePolicy Policies::*>
         member;
-    std::array<std::string_view, 4> words;  ///< Unused ones empty, at the end.
 };
 /// A user of this system by name or number, or empty.
 struct UserKey {

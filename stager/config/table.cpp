@@ -37,7 +37,7 @@ constexpr std::array kKeys{
               "directory keep it, and those files are removed with the jobs.",
               Reread::at_restart},
     ConfigKey{"StageFrom",
-              ChoiceKey{&Config::stage_from, {"spank", "prolog-script", "", ""}},
+              ChoiceKey{&Config::stage_from},
               "spank",
               "When a node stages: spank, before the site's Prolog script runs; prolog- "
               "script, when that script calls `stagecast prolog`, after it has made its "
@@ -104,23 +104,23 @@ constexpr std::array kKeys{
               "With no, RateMax is taken as the network's capacity: stages are sent at this "
               "rate from the first packet on, without regard to congestion."},
     ConfigKey{"RateControl",
-              ChoiceKey{&Config::rate_control, {"quantile", "acker", "", ""}},
+              ChoiceKey{&Policies::rate},
               "quantile",
               "Which receivers determine the rate. quantile: most receivers; a slow one loses "
               "packets and gets them from its peers. acker: the slowest one, as with TCP."},
     ConfigKey{"RepairPeers",
-              ChoiceKey{&Config::repair_peers, {"random", "ring", "", ""}},
+              ChoiceKey{&Policies::peers},
               "random",
               "Which peer a node asks for missing data. random: any other node. ring: the "
               "preceding node in the list of nodes, then the one before that."},
     ConfigKey{"Readiness",
-              ChoiceKey{&Config::readiness, {"fence", "none", "", ""}},
+              ChoiceKey{&Policies::readiness},
               "fence",
               "When the source begins. fence: when all nodes have confirmed that multicast "
               "reaches them. none: at once; a node that starts late gets what it missed from "
               "its peers. Packets are then no larger than an MTU of 1500 allows."},
     ConfigKey{"GroupLeave",
-              ChoiceKey{&Config::group_leave, {"never", "congested", "", ""}},
+              ChoiceKey{&Policies::leave},
               "never",
               "Which nodes leave a stage's multicast group while it runs. congested: a node "
               "whose link is congested by other traffic; it then fetches the file by unicast "
@@ -128,7 +128,7 @@ constexpr std::array kKeys{
               "so. For paths shared with other traffic, with switches that snoop IGMP; "
               "stagecast explain names the nodes that left."},
     ConfigKey{"Flows",
-              CountKey{&Config::flows, 1, kPolicyFlowsMax},
+              CountKey{&Policies::flows, 1, kPolicyFlowsMax},
               "1",
               "Number of parallel multicast flows of a stage, each with a port of its own and "
               "a receiving thread of its own; at least one for each interface in use. Use "
@@ -158,7 +158,7 @@ constexpr std::array kKeys{
               "Interval at which a job's first node asks slurmctld during staging whether the "
               "job still exists; the first time after 2 s, if that is sooner."},
     ConfigKey{"OnNodeFault",
-              ChoiceKey{&Config::on_node_fault, {"fail", "requeue", "drop", ""}},
+              ChoiceKey{&Config::on_node_fault},
               "fail",
               "What happens to a job whose staging fails on a node. fail: it fails. requeue: "
               "a batch job is requeued, as Slurm does after a node failure, unless the error "
@@ -192,19 +192,19 @@ constexpr std::array kKeys{
               "6830-6893",
               "UDP and TCP ports of the broadcast; firewalls must allow them."},
     ConfigKey{"Protection",
-              ChoiceKey{&Config::protection, {"none", "auth", "encrypt", ""}},
+              ChoiceKey{&Config::protection},
               "encrypt",
               "encrypt: no other host or user can read or forge the files in transit. auth: "
               "any host on the network can read them, but not forge them. none: for an "
               "isolated network."},
     ConfigKey{"Compress",
-              ChoiceKey{&Config::compress, {"auto", "no", "", ""}},
+              ChoiceKey{&Config::compress},
               "auto",
               "With auto the source compresses blocks (zstd) while that makes staging faster: "
               "if the link is slower than a core compresses, and the data are compressible."},
     ConfigKey{
         "Transport",
-        ChoiceKey{&Config::transport, {"auto", "udp", "tcp", ""}},
+        ChoiceKey{&Config::transport},
         "auto",
         "Transport of the broadcast: udp (multicast, by Interface=), or tcp, where each node "
         "passes on to the next what it receives. With auto it is multicast if Interface= is "
@@ -262,7 +262,7 @@ constexpr std::array kKeys{
               "Where to write metrics for Prometheus every 15 s: a name that ends in .prom in "
               "the directory of node_exporter's textfile collector. Empty: none."},
     ConfigKey{"LogLevel",
-              ChoiceKey{&Config::log_level, {"debug", "info", "warn", "error"}},
+              ChoiceKey{&Config::log_level},
               "info",
               "The lowest severity that is logged."},
 };

@@ -9,7 +9,6 @@ namespace stage {
 namespace {
 
 using Way = TransportChoice::Way;
-using IfUnreached = TransportChoice::IfUnreached;
 
 /// Names that a message has at most; of more it has the number.
 constexpr std::size_t kNamesMax = 32;
@@ -34,7 +33,7 @@ TransportChoice forced_multicast(const TransportFacts& facts) {
     TransportChoice choice{.way = Way::multicast,
                            .why = "Transport=udp",
                            .why_not = "Transport=udp allows " + kind(facts) + " only",
-                           .if_unreached = IfUnreached::fail};
+                           .if_unreached = UnreachedPolicy::fail};
     if (!facts.unreached.empty()) {
         const std::string causes =
             facts.broadcasts
@@ -69,10 +68,11 @@ TransportChoice choose_transport(const TransportFacts& facts) {
         const std::string why = kind(facts) + " does not reach " + listed(facts.unreached);
         return relay(why, why);
     }
-    TransportChoice choice{.way = Way::multicast,
-                           .why = "every node hears the group",
-                           .why_not = "each byte would cross every link of the chain",
-                           .if_unreached = can_relay ? IfUnreached::relay : IfUnreached::fetch};
+    TransportChoice choice{
+        .way = Way::multicast,
+        .why = "every node hears the group",
+        .why_not = "each byte would cross every link of the chain",
+        .if_unreached = can_relay ? UnreachedPolicy::relay : UnreachedPolicy::fetch};
     if (!can_relay) {
         choice.why_not = listed(facts.without_port) + " can't take part: no TCP port";
     }

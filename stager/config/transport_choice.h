@@ -6,6 +6,7 @@
 #pragma once
 
 #include "transport/base/result.h"
+#include "transport/settings/choices.h"
 
 #include <optional>
 #include <string>
@@ -16,9 +17,6 @@ namespace stage {
 
 /// The group's address if its packets go to all hosts of the LAN (MulticastGroups=broadcast).
 inline constexpr std::string_view kBroadcastAddress = "255.255.255.255";
-
-/// The key Transport=. automatic: multicast where it reaches every member, otherwise the relay.
-enum class Transport : unsigned char { automatic = 0, udp = 1, tcp = 2 };
 
 struct TransportFacts {
     Transport configured = Transport::automatic;
@@ -32,13 +30,12 @@ struct TransportFacts {
 
 struct TransportChoice {
     enum class Way : unsigned char { multicast, relay };
-    /// What the source does if it learns of members that do not hear the group.
-    enum class IfUnreached : unsigned char { fetch, relay, fail };
 
     Way way = Way::multicast;
     std::string why;      ///< Why it is this one,
     std::string why_not;  ///< and why not the other one.
-    IfUnreached if_unreached = IfUnreached::fetch;
+    /// What the source does if it learns of members that do not hear the group.
+    UnreachedPolicy if_unreached = UnreachedPolicy::fetch;
     std::optional<Error> failure{};  ///< The configured transport cannot reach every member.
 };
 

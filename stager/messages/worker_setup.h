@@ -20,8 +20,8 @@
 // file in its place is not even closed by the receiving thread (untrusted_fd.h).
 #pragma once
 
-#include "stager/config/policies.h"
 #include "stager/control/message.h"
+#include "stager/messages/stage_settings.h"
 #include "stager/messages/untrusted_fd.h"
 
 #include <array>
@@ -36,12 +36,8 @@ inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
 inline constexpr int kWorkerGroupFd = 4;
 inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
 /// From here on: the other flows, as the group's; then the source's sockets for sending on each
-/// rail but the first; last, with kTransportAuto, a listening TCP socket.
+/// rail but the first; last, with Transport::automatic, a listening TCP socket.
 inline constexpr int kWorkerFlowsFd = 6;
-inline constexpr const char* kTransportUdp = "udp";  ///< Multicast.
-inline constexpr const char* kTransportTcp = "tcp";  ///< From member to member.
-/// Multicast, and from member to member where it does not reach all.
-inline constexpr const char* kTransportAuto = "auto";
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
 inline constexpr std::size_t kMaxFromWorker = 2U << 20U;
@@ -72,7 +68,7 @@ inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
 
 /// Everything that a worker must know. What comes from the user (specs, work_dir) is checked
 /// where it is used, with the user's rights.
-struct WorkerSetup {
+struct WorkerSetup : StageSettings {
     StageKey key;
     Rank rank;                       ///< This node, an index into `nodes`.
     Rank source;                     ///< The node that has the files.
@@ -83,35 +79,18 @@ struct WorkerSetup {
     std::string dest_subdir;         ///< Below it, for relative DSTs: "" or "step.N".
     std::vector<std::string> dest_roots;  ///< Where absolute DSTs may lie.
     std::uint64_t max_bytes = 0;          ///< Of all files together; 0: no limit.
-
-    std::array<std::byte, 16> session{};
-    std::array<std::byte, 32> group_key{};
-    std::string group_address;  ///< Numeric, "239.192.0.7" or "ff35::7"; empty: no multicast.
-    std::uint16_t group_port = 0;
-    std::uint8_t group_rails = 1;  ///< Consecutive addresses of the group.
     /// Names of the interfaces that multicast uses, by rail; the flows use them in turn.
     std::vector<std::string> interfaces;
-    std::uint8_t protection =
-        2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
-    std::uint64_t rate_max = 0;  ///< Upper limit, bits per second on the wire; 0: none.
-    bool rate_is_configured = false;  ///< Send at rate_max; otherwise search for the rate.
-    bool may_compress = false;        ///< The source compresses while that makes it faster.
-    Policies policies;
-    std::string transport;                         ///< kTransportUdp, -Tcp or -Auto.
+    bool may_compress = false;  ///< The source compresses while that makes it faster.
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
     std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.
     std::chrono::milliseconds linger{0};           ///< Serving repairs without a RELEASE.
-    std::uint32_t array_job_id = 0;  ///< For names (spec/name_pattern.h); 0: no array.
-    std::uint32_t array_task_id = 0;
-    bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
     WorkerPurpose purpose = WorkerPurpose::stage;
     std::vector<std::byte> manifest{};  ///< For a preflight check.
     /// Owners, ACLs and set-id bits are kept (files/target/target.h): a job's, and PushSetId.
     bool keeps_owners = true;
     bool may_cache = false;  ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
-    /// The source drops receivers that fail, and the others complete (core::FaultPolicy).
-    bool drops_failed = false;
 
     bool operator==(const WorkerSetup&) const = default;
 };

@@ -38,15 +38,14 @@ Result<std::string> absolute(const char* path) {
     return (directory == "/" ? "" : directory) + '/' + path;
 }
 
-Result<CallTransport> transport_named(const char* name) {
-    const std::string_view text = name == nullptr ? "auto" : name;
-    if (text == "auto") {
-        return CallTransport::automatic;
+Result<Transport> transport_named(const char* name) {
+    if (name == nullptr) {
+        return Transport::automatic;
     }
-    if (text == "udp" || text == "tcp") {
-        return text == "udp" ? CallTransport::udp : CallTransport::tcp;
+    if (const auto transport = read_choice<Transport>(name)) {
+        return *transport;
     }
-    return Error{Blame::user, "transport " + std::string{text} + ": write auto, udp or tcp"};
+    return Error{Blame::user, std::string{"transport "} + name + ": write auto, udp or tcp"};
 }
 
 Result<CallExisting> existing_named(int flag) {
@@ -71,7 +70,7 @@ Result<CallOrder> order_of(const char* src, const char* dst, const stagecast_opt
     Result<std::string> destination =
         dst == nullptr || *dst == '\0' ? Result<std::string>{std::string{}} : absolute(dst);
     const Result<CallExisting> existing = existing_named(options.flag);
-    const Result<CallTransport> transport = transport_named(options.transport);
+    const Result<Transport> transport = transport_named(options.transport);
     if (!source || !destination || !existing || !transport) {
         return !source        ? std::move(source).error()
                : !destination ? std::move(destination).error()

@@ -9,7 +9,7 @@
 namespace stage::sim {
 namespace {
 
-Plan plan_of(std::uint16_t members, std::uint64_t bytes, core::UnreachedPolicy policy) {
+Plan plan_of(std::uint16_t members, std::uint64_t bytes, UnreachedPolicy policy) {
     Plan plan = calm_plan(members, bytes);
     plan.unreached_policy = policy;
     return plan;
@@ -41,7 +41,7 @@ void all_handed_over(const Ran& ran, const std::vector<Rank>& unreached) {
 TEST_CASE("a member that the group does not reach makes all go on by a relay",
           "[scenario][handover]") {
     for (const std::uint64_t bytes : {std::uint64_t{40'000}, 8 * kMiB}) {
-        Plan plan = plan_of(8, bytes, core::UnreachedPolicy::relay);
+        Plan plan = plan_of(8, bytes, UnreachedPolicy::relay);
         deafen(plan, {5});
         const Ran ran{plan};
         CAPTURE(bytes);
@@ -54,7 +54,7 @@ TEST_CASE("so do all members that the group does not reach, also in a large grou
           "[scenario][handover]") {
     for (const std::uint16_t members :
          {std::uint16_t{2}, std::uint16_t{8}, std::uint16_t{80}, std::uint16_t{300}}) {
-        Plan plan = plan_of(members, 8 * kMiB, core::UnreachedPolicy::relay);
+        Plan plan = plan_of(members, 8 * kMiB, UnreachedPolicy::relay);
         std::vector<Rank> unreached;
         for (std::uint16_t rank = 1; rank < members; ++rank) {
             plan.member[rank].hears_group_until = Duration{};
@@ -67,7 +67,7 @@ TEST_CASE("so do all members that the group does not reach, also in a large grou
 }
 
 TEST_CASE("a small object may have arrived where the group is heard", "[scenario][handover]") {
-    Plan plan = plan_of(8, 3, core::UnreachedPolicy::relay);
+    Plan plan = plan_of(8, 3, UnreachedPolicy::relay);
     deafen(plan, {2, 7});
     const Ran ran{plan};
     all_handed_over(ran, {Rank{2}, Rank{7}});
@@ -79,7 +79,7 @@ TEST_CASE("a small object may have arrived where the group is heard", "[scenario
 // the others go on.
 TEST_CASE("a member that fails while the group is handed over knows of the relay",
           "[scenario][handover]") {
-    Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);
+    Plan plan = plan_of(8, 8 * kMiB, UnreachedPolicy::relay);
     deafen(plan, {5});
     plan.member[3].abort_at = milliseconds{32};
     plan.partitions.push_back({.members = {3},
@@ -98,7 +98,7 @@ TEST_CASE("a member that fails while the group is handed over knows of the relay
 }
 
 TEST_CASE("a member that is late is waited for", "[scenario][handover]") {
-    Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);
+    Plan plan = plan_of(8, 8 * kMiB, UnreachedPolicy::relay);
     deafen(plan, {5});
     plan.member[3].start_at = seconds{2};
     const Ran ran{plan};
@@ -109,7 +109,7 @@ TEST_CASE("with loss all go on by a relay, too", "[scenario][handover]") {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         Plan plan = lossy_plan(8, 8 * kMiB, 50'000);
         plan.seed = seed;
-        plan.unreached_policy = core::UnreachedPolicy::relay;
+        plan.unreached_policy = UnreachedPolicy::relay;
         deafen(plan, {1, 6});
         const Ran ran{plan};
         CAPTURE(seed);
@@ -120,7 +120,7 @@ TEST_CASE("with loss all go on by a relay, too", "[scenario][handover]") {
 }
 
 TEST_CASE("where the group reaches all members nothing changes", "[scenario][handover]") {
-    for (const auto policy : {core::UnreachedPolicy::relay, core::UnreachedPolicy::fail}) {
+    for (const auto policy : {UnreachedPolicy::relay, UnreachedPolicy::fail}) {
         for (const std::uint64_t bytes : {std::uint64_t{3}, 8 * kMiB}) {
             Plan plan = plan_of(8, bytes, policy);
             plan.member[3].start_at = seconds{1};
@@ -133,7 +133,7 @@ TEST_CASE("where the group reaches all members nothing changes", "[scenario][han
 TEST_CASE("forced multicast fails, and names a member that the group does not reach",
           "[scenario][handover]") {
     for (const std::uint64_t bytes : {std::uint64_t{3}, 8 * kMiB}) {
-        Plan plan = plan_of(8, bytes, core::UnreachedPolicy::fail);
+        Plan plan = plan_of(8, bytes, UnreachedPolicy::fail);
         deafen(plan, {5, 6});
         const Ran ran{plan};
         CAPTURE(bytes);
@@ -146,7 +146,7 @@ TEST_CASE("forced multicast fails, and names a member that the group does not re
 
 TEST_CASE("forced multicast waits for a network that forwards the group late",
           "[scenario][handover]") {
-    Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::fail);
+    Plan plan = plan_of(8, 8 * kMiB, UnreachedPolicy::fail);
     for (auto& each : plan.member) {
         each.hears_group_until = Duration{};
         each.hears_group_from = milliseconds{400};
@@ -157,7 +157,7 @@ TEST_CASE("forced multicast waits for a network that forwards the group late",
 
 TEST_CASE("packets that the path drops for their size are found first",
           "[scenario][handover]") {
-    Plan plan = plan_of(8, 8 * kMiB, core::UnreachedPolicy::relay);
+    Plan plan = plan_of(8, 8 * kMiB, UnreachedPolicy::relay);
     plan.chunk_bytes = 8'900;
     plan.chunk_bytes_fallback = 1'444;
     plan.member[4].path_body_max = 2'000;

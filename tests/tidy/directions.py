@@ -9,7 +9,8 @@ import re
 # stands for its own files, not for those of folders in it; what ends in a dot is one file.
 # tests/ may include everything.
 BASE = ["transport/base", "transport/os"]
-CORE = ["transport/base", "transport/wire", "transport/core/base"]
+SETTINGS = ["transport/settings"]
+CORE = ["transport/base", "transport/wire", "transport/core/base"] + SETTINGS
 SENDING = CORE + ["transport/core/sending"]
 FEEDBACK = SENDING + ["transport/core/feedback"]
 MEMBER = FEEDBACK + ["transport/core/membership", "transport/core/repair"]
@@ -20,16 +21,18 @@ REQUEST = BASE + ["stager/control", "stager/spec"]
 FILES = REQUEST + ["stager/disk", "stager/content", "stager/removal", "stager/files/manifest"]
 TARGET = FILES + ["stager/files/source", "stager/files/target", "transport/run/object"]
 MEMBERS_FILES = TARGET + ["stager/files/sink", "stager/files/libraries"]
-WORKER = MEMBERS_FILES + ["stager/config", "stager/messages", "pmix", "transport/run", "transport/seal"]
-DAEMON = REQUEST + ["stager/config", "stager/messages", "stager/link", "stager/spawn"] + [
+WORKER = MEMBERS_FILES + SETTINGS + ["stager/config", "stager/messages", "pmix", "transport/run", "transport/seal"]
+DAEMON = REQUEST + SETTINGS + ["stager/config", "stager/messages", "stager/link", "stager/spawn"] + [
     "stager/slurm", "stager/cache", "stager/content", "stager/daemon/base"]
-COMMAND = REQUEST + ["stager/config", "stager/disk", "stager/cache", "stager/cli/common"]
+COMMAND = REQUEST + SETTINGS + ["stager/config", "stager/disk", "stager/cache", "stager/cli/common"]
 
 MAY_INCLUDE = {
     "transport/base": [],
     "transport/os": BASE,
+    # What a site or a caller chooses: known above the engine, too.
+    "transport/settings": ["transport/base"],
     "transport/wire": ["transport/base"],
-    "transport/seal": ["transport/base", "transport/wire"],
+    "transport/seal": ["transport/base", "transport/wire"] + SETTINGS,
     "transport/core/base": CORE,
     "transport/core/sending": CORE,
     "transport/core/feedback": SENDING,
@@ -57,8 +60,8 @@ MAY_INCLUDE = {
     "stager/control": BASE,
     "stager/spec": BASE + ["stager/control"],
     "stager/push": BASE,
-    "stager/config": BASE,
-    "stager/messages": BASE + ["stager/config", "stager/control"],
+    "stager/config": BASE + SETTINGS,
+    "stager/messages": BASE + SETTINGS + ["stager/control"],
     "stager/disk": REQUEST,
     "stager/content": BASE + ["stager/disk"],
     "stager/removal": REQUEST + ["stager/disk"],
@@ -82,12 +85,12 @@ MAY_INCLUDE = {
     "stager/worker/engine": WORKER + ["pmix/static", "transport/udp", "transport/tcp", "stager/worker/broadcast"]
     + ["stager/worker/requests", "stager/worker/staging"],
     # libstagecast-mpi runs in a user's process: it knows no file, socket or protocol.
-    "stager/mpi/messages": BASE,
+    "stager/mpi/messages": BASE + SETTINGS,
     "stager/mpi/addresses": BASE + ["stager/mpi/messages", "transport/udp"],
-    "stager/mpi": BASE + ["stager/mpi/messages", "stager/mpi/addresses"],
+    "stager/mpi": BASE + SETTINGS + ["stager/mpi/messages", "stager/mpi/addresses"],
     # libstagecast-bcast has the engine in the user's process.
     "stager/mpi/bcast": BASE + ["stager/mpi/messages", "stager/mpi/addresses", "transport/run"]
-    + ["transport/run/memory", "transport/udp", "transport/seal", "stager/config/engine_ports."],
+    + ["transport/run/memory", "transport/udp", "transport/seal", "stager/config/engine_ports."] + SETTINGS,
     "stager/worker/called": WORKER + ["stager/mpi/messages", "stager/files/targets", "transport/udp"]
     + ["stager/mpi/addresses"]
     + ["stager/worker/broadcast", "stager/worker/engine"],

@@ -36,7 +36,7 @@ class Member {
           blocks_{kResidentBlocks + (config.spare != nullptr ? 0 : Session::kLeavingBlocks),
                   kBlockBytes,
                   config.spare},
-          outbox_{driver_, seal_, blocks_, config_, config.flows} {
+          outbox_{driver_, seal_, blocks_, config_, config.policies.flows} {
         seal_.prepare(config.source);
         // The source hears nothing by multicast that is worth a thread.
         auto inboxes =
@@ -111,7 +111,7 @@ BroadcastReport send_broadcast(const BroadcastConfig& config,
     Prng prng{config.seed};
     SourceIo object{source,
                     {.is_allowed = config.may_compress,
-                     .link_bytes_per_s = static_cast<double>(config.rate_bits_per_s) / 8}};
+                     .link_bytes_per_s = static_cast<double>(config.rate_max_bytes_per_s)}};
     const core::ObjectShape shape = shape_of(source);
     const auto run = [&](AnyCore&& core) {
         BroadcastReport report = member.run(core, object, watcher);

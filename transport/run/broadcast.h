@@ -29,51 +29,22 @@ struct BroadcastMember {
     std::uint16_t relay_port = 0;  ///< Where it listens for a relay; 0: nowhere.
 };
 
-struct BroadcastConfig {
+struct BroadcastConfig : core::BroadcastSettings {
     std::vector<BroadcastMember> members;  ///< By rank; 2 or more.
-    Rank own;
-    Rank source;
-    Address group;  ///< The multicast group and port.
+    Address group;                         ///< The multicast group and port.
     /// The version of the protocol that the wire-up agreed on.
     std::uint8_t version = wire::kVersionHighest;
-    seal::Protection protection = seal::Protection::encrypt;
+    Protection protection = Protection::encrypt;
     seal::GroupKey group_key{};
     seal::SessionId session{};
     std::uint32_t mtu = 1500;  ///< The smallest of all members' interfaces, bytes.
-    /// The rate's upper bound, headers included; 0: what the path takes.
-    std::uint64_t rate_bits_per_s = 0;
     /// The source may compress blocks where that makes it faster.
     bool may_compress = false;
-    /// The rate is configured: the source does not search for it.
-    bool is_rate_configured = false;
-    /// The rate that an earlier broadcast from here found.
-    std::uint64_t rate_remembered_bits_per_s = 0;
-    core::RatePolicy rate_policy = core::RatePolicy::quantile;
-    core::PeerPolicy peer_policy = core::PeerPolicy::random;
-    core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
-    /// Only the source's counts.
-    core::LeavePolicy leave_policy = core::LeavePolicy::never;
-    core::FaultPolicy fault_policy = core::FaultPolicy::fail;  ///< Only the source's counts.
-    /// Total size of the group's sockets' buffers; 0: not known.
-    std::uint32_t group_buffer_bytes = 0;
     /// Not 0: the members form a tree of this degree over reliable unicast, instead of a
     /// multicast group (core/relay).
     std::uint32_t relay_degree = 0;
-    /// What becomes of members that run and do not hear the group.
-    core::UnreachedPolicy unreached_policy = core::UnreachedPolicy::fetch;
-    /// The source's: of the relay by which the group would go on (hand_over.h).
-    std::uint8_t relay_degree_instead = 1;
-    std::uint8_t flows = 1;  ///< Flows that the source spreads the group's packets over.
     /// Interfaces that the flows use: as many as the member with the fewest has.
     std::uint8_t rails = 1;
-    bool holds_already = false;               ///< The object is here; only finish() is left.
-    std::vector<core::BlockRun> held_before;  ///< Or these blocks are: see CoreConfig.
-    std::uint64_t bytes_held_before = 0;
-    Duration ready_timeout = std::chrono::seconds{5};
-    Duration stall_timeout = std::chrono::seconds{30};
-    /// How much longer than usual finishing may take, on every member.
-    Duration finish_extra{};
-    Duration linger = std::chrono::seconds{60};
     /// A receiver's buffers on disk, at most kSpillBlocks; null: it has none.
     SpareBuffers* spare = nullptr;
     /// Of the core's random numbers; from getrandom() except in tests.

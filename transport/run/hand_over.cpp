@@ -11,8 +11,8 @@ BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcom
     BroadcastConfig relay = multicast;
     relay.relay_degree = outcome.relay_degree;
     relay.session = seal::relay_session(multicast.session);
-    relay.unreached_policy = core::UnreachedPolicy::fetch;
-    relay.flows = 1;
+    relay.unreached_policy = UnreachedPolicy::fetch;
+    relay.policies.flows = 1;
     relay.rails = 1;
     relay.group_buffer_bytes = 0;
     for (BroadcastMember& member : relay.members) {

@@ -194,7 +194,7 @@ std::size_t Outbox::next_bytes_max(const Queued& next) const {
     }
     const std::size_t packets =
         std::min<std::size_t>(next.send.count - next.sealed, train_packets_max_);
-    const bool is_copied = seal_.protection() == seal::Protection::encrypt;
+    const bool is_copied = seal_.protection() == Protection::encrypt;
     return packets * (is_copied ? packet_bytes_max() : around);
 }
 
@@ -321,7 +321,7 @@ void Outbox::write_packet(Batch& batch,
         .chunk = ChunkIndex{static_cast<std::uint16_t>(send.first.value() + index)},
     };
     // A control packet's body goes with its Send: it is copied, as what is sealed is.
-    const bool is_copied = seal_.protection() == seal::Protection::encrypt || !header.is_data();
+    const bool is_copied = seal_.protection() == Protection::encrypt || !header.is_data();
     const std::size_t room_bytes = is_copied ? body.size() : 0;
     const std::size_t start = batch.room.size();
     const std::size_t tag = seal_.tag_bytes();
@@ -332,7 +332,7 @@ void Outbox::write_packet(Batch& batch,
     const MutableBytes head = packet.first(wire::kHeaderBytes);
     const MutableBytes room = packet.subspan(wire::kHeaderBytes, room_bytes);
     wire::write_header(header, head);
-    if (is_copied && seal_.protection() != seal::Protection::encrypt) {
+    if (is_copied && seal_.protection() != Protection::encrypt) {
         std::ranges::copy(body, room.begin());
         body = room;
     }

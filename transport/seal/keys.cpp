@@ -14,28 +14,6 @@ constexpr std::string_view kRelayLabel = "stagecast 1 relay";
 
 }  // namespace
 
-const char* to_string(Protection protection) {
-    switch (protection) {
-        case Protection::none:
-            return "none";
-        case Protection::auth:
-            return "auth";
-        case Protection::encrypt:
-            break;
-    }
-    return "encrypt";
-}
-
-Result<Protection> read_protection(std::string_view word) {
-    for (const auto protection : {Protection::none, Protection::auth, Protection::encrypt}) {
-        if (word == to_string(protection)) {
-            return protection;
-        }
-    }
-    return Error{Blame::user,
-                 "protection is encrypt, auth or none, not '" + std::string{word} + "'"};
-}
-
 std::uint32_t demux(const SessionId& session) {
     ByteReader reader{session};
     return reader.u32();

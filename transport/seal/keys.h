@@ -8,22 +8,12 @@
 
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/settings/choices.h"
 
 #include <array>
 #include <cstdint>
 
 namespace stage::seal {
-
-/// The protection that a packet's tag gives.
-enum class Protection : std::uint8_t {
-    none = 0,     ///< CRC32C detects accidents, not forgery. For isolated fabrics.
-    auth = 1,     ///< Forgery is detected; any host on the fabric can read.
-    encrypt = 2,  ///< Forgery is detected and no other host can read. The default.
-};
-
-[[nodiscard]] const char* to_string(Protection protection);
-/// Fails with Blame::user for a word that isn't one of the three.
-[[nodiscard]] Result<Protection> read_protection(std::string_view word);
 
 using GroupKey = std::array<std::byte, 32>;
 using SessionId = std::array<std::byte, 16>;

@@ -117,7 +117,7 @@ std::optional<Finding> judge_data_ports(const Config& config, const std::string&
                                      ",",
                                      [](const nlohmann::json& port) { return port.dump(); });
     const auto held = ports->value("held", std::uint64_t{0});
-    if (held < std::max<std::uint64_t>(config.flows, 1)) {
+    if (held < config.policies.flows) {
         return wrong(subject,
                      "stagecastd holds " + std::to_string(held) + " of the UDP ports " + range +
                          (taken.empty() ? "" : ", other programs have " + taken) +

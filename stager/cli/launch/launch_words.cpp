@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -18,8 +17,6 @@ namespace {
 constexpr unsigned kLongestSeconds = 86400;
 constexpr const char* kNodeWord = "stagecast-node ";
 constexpr const char* kWorkerName = "stagecast-worker: ";
-
-constexpr std::array<const char*, 3> kProtections{"none", "auth", "encrypt"};
 
 std::string worker_path(const Config& site) {
     return site.libexec_dir + "/stagecast-worker";
@@ -126,14 +123,13 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
     std::vector<std::string> words{
         worker_path(site),
         "--durable=yes",
-        std::string{"--protection="} +
-            kProtections.at(static_cast<std::size_t>(site.protection)),
+        "--protection=" + std::string{word_of(site.protection)},
         "--timeout=" + timeout_of(options),
         "--stall-timeout=" + write_seconds(site.stall_timeout),
         "--connect-timeout=" + write_seconds(3 * site.connect_timeout),
         "--ttl=" + std::to_string(site.ttl),
         "--dscp=" + std::to_string(site.dscp),
-        "--flows=" + std::to_string(site.flows)};
+        "--flows=" + std::to_string(site.policies.flows)};
     if (options.rate > 0) {
         words.push_back("--rate-max=" + write_rate(options.rate / 8));
     }

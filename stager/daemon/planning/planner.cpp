@@ -1,6 +1,7 @@
 #include "stager/daemon/planning/planner.h"
 
 #include "pmix/wire_up_kind.h"
+#include "stager/config/transport_choice.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/planning/requeued_request.h"
 #include "stager/daemon/run/data_ports.h"
@@ -8,22 +9,16 @@
 #include "stager/slurm/host_list.h"
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
-#include "transport/base/random_value.h"
 #include "transport/base/ip_address.h"
-
+#include "transport/base/random_value.h"
 #include "transport/base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <unordered_set>
 
 namespace stage {
 namespace {
-
-// The worker and other readers of the plan use the numbers of Config
-// (stager/messages/worker_setup.h).
-static_assert(static_cast<int>(Protection::none) == 0 &&
-              static_cast<int>(Protection::auth) == 1 &&
-              static_cast<int>(Protection::encrypt) == 2);
 
 /// For Slurm's answer, if an earlier one could be used instead.
 constexpr Duration kTimeoutIfKnown = std::chrono::seconds{2};
@@ -60,7 +55,6 @@ StagePlan draw_plan(const Config& config, const DataPorts& ports, const StageReq
     plan.context_base = random_value<std::uint64_t>();
     const auto draw = random_value<std::uint64_t>();
     const std::size_t rails = config.most_rails();
-    const std::size_t flows = std::max<std::size_t>(config.flows, rails);
     plan.rails = static_cast<std::uint8_t>(rails);
     plan.group_address =
         to_string(ip_v4(config.group_at(draw % config.group_count(rails), rails)));
@@ -68,14 +62,11 @@ StagePlan draw_plan(const Config& config, const DataPorts& ports, const StageReq
     plan.relays = choose_transport({.configured = config.transport,
                                     .has_interface = !config.interfaces.empty()})
                       .way == TransportChoice::Way::relay;
-    plan.protection = static_cast<std::uint8_t>(config.protection);
+    plan.protection = config.protection;
     plan.rate_max = config.rate_max * 8;
     plan.rate_is_configured = !config.rate_search;
-    plan.policies = {.rate_control = config.rate_control,
-                     .repair_peers = config.repair_peers,
-                     .readiness = config.readiness,
-                     .flows = static_cast<std::uint8_t>(flows),
-                     .group_leave = config.group_leave};
+    plan.policies = config.policies;
+    plan.policies.flows = std::max(plan.policies.flows, plan.rails);
     // If none is free here, the node reports that when it opens its sockets.
     plan.group_port = draw_port(config, ports, plan, {}).value_or(config.data_port_range.first);
     return plan;

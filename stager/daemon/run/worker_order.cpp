@@ -24,6 +24,7 @@ std::string process_group_name(const StageKey& key) {
 WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunPlace& place) {
     const StagePlan& plan = order.plan;
     WorkerSetup setup;
+    static_cast<StageSettings&>(setup) = plan;
     setup.key = order.request.key;
     setup.rank = order.self;
     setup.source = Rank{0};
@@ -37,30 +38,16 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
         setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
     setup.dest_roots = plan.is_push() ? config.push_roots : config.dest_roots;
     setup.max_bytes = config.max_bytes;
-    setup.session = plan.session;
-    setup.group_key = plan.group_key;
-    setup.group_address = plan.group_address;
-    setup.group_port = plan.group_port;
-    setup.group_rails = plan.rails;
     setup.interfaces = place.interfaces;
-    setup.protection = plan.protection;
     setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
-    setup.rate_is_configured = plan.rate_is_configured;
     setup.may_compress = config.compress == Compress::automatic;
-    setup.policies = plan.policies;
-    setup.transport = plan.relays                        ? kTransportTcp
-                      : plan.transport == Transport::udp ? kTransportUdp
-                                                         : kTransportAuto;
+    setup.transport = plan.relays ? Transport::tcp : plan.transport;
     setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
     setup.stall_timeout = in_ms(config.stall_timeout);
     setup.connect_timeout = in_ms(config.stage_timeout);
     setup.linger = in_ms(config.stall_timeout);
-    setup.array_job_id = plan.array_job_id;
-    setup.array_task_id = plan.array_task_id;
-    setup.cards_follow = plan.cards_follow;
     setup.keeps_owners = !plan.is_push() || config.push_set_id;
     setup.may_cache = config.cache_size > 0 && !plan.is_push();
-    setup.drops_failed = plan.drops_failed;
     if (plan.is_root_spared && order.self == setup.source) {
         setup.purpose = WorkerPurpose::lend;
     }

@@ -1,5 +1,6 @@
 #include "stager/daemon/stage/stage_description.h"
 
+#include "stager/config/transport_choice.h"
 #include "stager/daemon/tree/outcome.h"
 
 #include <algorithm>

@@ -24,8 +24,8 @@ void fields(auto& on, Like<StagePlan> auto& plan) {
     on.number(plan.width).number(plan.context_base);
     on.any_text(plan.group_address, kMaxAddressBytes).number(plan.group_port);
     on.choice(plan.transport, Transport::tcp).flag(plan.relays);
-    on.number(plan.rails).number(plan.protection).number(plan.rate_max);
-    on.flag(plan.rate_is_configured);
+    on.number(plan.rails).choice(plan.protection, Protection::encrypt);
+    on.number(plan.rate_max).flag(plan.rate_is_configured);
     fields(on, plan.policies);
     on.number(plan.array_job_id).number(plan.array_task_id).flag(plan.cards_follow);
     on.any_text(plan.push_specs, kMaxSpecsBytes).raw(plan.push_token);

@@ -7,9 +7,8 @@
 // says which are allowed) and that of a requeued job contain specs.
 #pragma once
 
-#include "stager/config/policies.h"
-#include "stager/config/transport_choice.h"
 #include "stager/control/message.h"
+#include "stager/messages/stage_settings.h"
 
 #include <array>
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace stage {
 /// Of one push: known to its source and the nodes that the source has asked (push_permits.h).
 using PushToken = std::array<std::byte, 16>;
 
-struct StagePlan {
+struct StagePlan : StageSettings {
     struct Node {
         std::string name;
         std::string address;  ///< Numeric, IPv4 or IPv6.
@@ -30,31 +29,14 @@ struct StagePlan {
         bool operator==(const Node&) const = default;
     };
 
-    std::array<std::byte, 16> session{};
-    std::array<std::byte, 32> group_key{};
     std::array<std::byte, 32> digest{};
     std::uint16_t width = 1;         ///< Of the control tree.
     std::uint64_t context_base = 0;  ///< Of PMIx groups.
-    std::string group_address;       ///< Numeric; empty: no multicast.
-    std::uint16_t group_port = 0;
-    Transport transport = Transport::automatic;  ///< The root's Transport=.
-    bool relays = false;                         ///< By TCP from node to node; no multicast.
-    std::uint8_t rails = 1;       ///< Consecutive addresses of the group; at most its flows.
-    std::uint8_t protection = 2;  ///< Numbered as in Config: 2 is encrypt.
-    std::uint64_t rate_max = 0;   ///< Bits per second.
-    bool rate_is_configured =
-        false;          ///< Send at rate_max; otherwise the source searches the rate.
-    Policies policies;  ///< The root's.
-    /// Of an array task whose patterns may need them (spec/name_pattern.h); else 0.
-    std::uint32_t array_job_id = 0;
-    std::uint32_t array_task_id = 0;
-    bool cards_follow = false;  ///< Cards go through the daemons, not through PMIx.
+    bool relays = false;             ///< By TCP from node to node; no multicast.
     /// The specs of a push, which root has given and no plugin announces; empty for a job.
     std::string push_specs;
     PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push only sends, and keeps no copy.
-    /// The others go on without a node that fails while the files are on their way (group.h).
-    bool drops_failed = false;
     /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
     /// prolog (requeued_request.h).
     std::optional<StageRequest> request;

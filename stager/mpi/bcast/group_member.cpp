@@ -162,8 +162,8 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
     config_.mtu = mtu;
     // Forged packets could put bytes into a program's memory; reading is no easier than of
     // what MPI sends.
-    config_.protection = seal::Protection::auth;
-    config_.unreached_policy = core::UnreachedPolicy::fail;
+    config_.protection = Protection::auth;
+    config_.unreached_policy = UnreachedPolicy::fail;
     config_.ready_timeout = kReadyTimeout;
     config_.stall_timeout = kStallTimeout;
     config_.linger = kStallTimeout;
@@ -220,7 +220,7 @@ core::Outcome GroupMember::broadcast(Rank source, MutableBytes bytes, MemoryWatc
         config.session[i] ^= static_cast<std::byte>(sessions_ >> (8 * i));
     }
     config.source = source;
-    config.rate_remembered_bits_per_s = rate_;
+    config.rate_remembered_bytes_per_s = rate_ / 8;
     config.seed = random_value<std::uint64_t>();
     const core::Outcome outcome = broadcast_memory(config, *driver_, bytes, watcher);
     if (outcome.rate_found_bytes_per_s > 0) {

@@ -10,7 +10,7 @@
 namespace stage {
 namespace {
 
-constexpr auto kProtection = seal::Protection::auth;
+constexpr auto kProtection = Protection::auth;
 constexpr std::size_t kTagBytes = 12;
 constexpr std::size_t kPacketBytes = kShortHeaderBytes + kShortFragmentBytes + kTagBytes;
 /// A few calls more than a window.

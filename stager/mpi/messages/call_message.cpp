@@ -37,7 +37,7 @@ void fields(auto& on, Like<CallOrder> auto& order) {
         .choice(order.existing, CallExisting::overwrite)
         .flag(order.is_on_each_node)
         .flag(order.is_durable)
-        .choice(order.transport, CallTransport::tcp)
+        .choice(order.transport, Transport::tcp)
         .text(order.interfaces, kMaxInterfaces)
         .number(order.rate_max)
         .time(order.timeout)
@@ -62,8 +62,8 @@ void fields(auto& on, Like<CallOffer> auto& offer) {
         .raw(offer.key)
         .number(offer.ttl)
         .number(offer.dscp)
-        .number(offer.protection)
-        .require(offer.protection <= 2 && offer.ttl > 0 && offer.dscp < 64);
+        .choice(offer.protection, Protection::encrypt)
+        .require(offer.ttl > 0 && offer.dscp < 64);
 }
 
 void fields(auto& on, Like<CallReceive> auto& receive) {

@@ -8,6 +8,7 @@
 #include "transport/base/ip_address.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/settings/choices.h"
 
 #include <array>
 #include <chrono>
@@ -30,7 +31,6 @@ inline constexpr std::size_t kMaxCallCardBytes = 4096;
 inline constexpr std::size_t kMaxCallManifestBytes = 64U << 10U;
 
 enum class CallExisting : std::uint8_t { leave = 0, newer = 1, overwrite = 2 };
-enum class CallTransport : std::uint8_t { automatic = 0, udp = 1, tcp = 2 };
 
 /// What the root asks for.
 struct CallOrder {
@@ -39,7 +39,7 @@ struct CallOrder {
     CallExisting existing = CallExisting::leave;
     bool is_on_each_node = false;
     bool is_durable = false;
-    CallTransport transport = CallTransport::automatic;
+    Transport transport = Transport::automatic;
     std::string interfaces{};              ///< As in stagecast.conf; empty: none is named.
     std::uint64_t rate_max = 0;            ///< Bits per second; 0: no limit.
     std::chrono::milliseconds timeout{0};  ///< 0: no limit.
@@ -74,7 +74,7 @@ struct CallOffer {
     std::array<std::byte, 32> key{};
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 8;
-    std::uint8_t protection = 2;  ///< seal::Protection
+    Protection protection = Protection::encrypt;
 
     bool operator==(const CallOffer&) const = default;
 };

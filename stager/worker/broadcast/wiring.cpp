@@ -146,27 +146,13 @@ std::vector<std::string> names_of(const std::vector<Rank>& ranks, const CardTabl
 void follow(const TransportChoice& choice,
             std::uint64_t object_bytes,
             BroadcastConfig& config) {
-    using IfUnreached = TransportChoice::IfUnreached;
-    config.relay_degree_instead = relay_degree_for(object_bytes, config.members.size());
-    config.unreached_policy =
-        choice.if_unreached == IfUnreached::relay  ? core::UnreachedPolicy::relay
-        : choice.if_unreached == IfUnreached::fail ? core::UnreachedPolicy::fail
-                                                   : core::UnreachedPolicy::fetch;
+    config.next_relay_degree = relay_degree_for(object_bytes, config.members.size());
+    config.unreached_policy = choice.if_unreached;
 }
 
 void follow(const Policies& policies, BroadcastConfig& config) {
-    config.flows = std::max(policies.flows, config.rails);
-    config.rate_policy = policies.rate_control == RateControl::acker
-                             ? core::RatePolicy::acker
-                             : core::RatePolicy::quantile;
-    config.peer_policy = policies.repair_peers == RepairPeers::ring ? core::PeerPolicy::ring
-                                                                    : core::PeerPolicy::random;
-    config.readiness_policy = policies.readiness == ReadyWait::none
-                                  ? core::ReadinessPolicy::none
-                                  : core::ReadinessPolicy::fence;
-    config.leave_policy = policies.group_leave == GroupLeave::congested
-                              ? core::LeavePolicy::congested
-                              : core::LeavePolicy::never;
+    config.policies = policies;
+    config.policies.flows = std::max(policies.flows, config.rails);
 }
 
 }  // namespace stage

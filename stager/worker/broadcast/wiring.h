@@ -7,7 +7,6 @@
 
 #include "pmix/agreement.h"
 #include "pmix/directory.h"
-#include "stager/config/policies.h"
 #include "stager/config/transport_choice.h"
 #include "stager/worker/broadcast/interrupts.h"
 #include "transport/os/unique_fd.h"

@@ -35,7 +35,7 @@ tcp::TcpEndpoints relay_endpoints_of(const BroadcastConfig& config, BroadcastSoc
     endpoints.own = config.own;
     endpoints.packet_bytes_max = kRelayPacketBytes;
     // A member sends to as many children as the tree's degree says.
-    endpoints.shaping.bytes_per_s = config.rate_bits_per_s / 8 / config.relay_degree;
+    endpoints.shaping.bytes_per_s = config.rate_max_bytes_per_s / config.relay_degree;
     for (const BroadcastMember& member : config.members) {
         endpoints.members.push_back(member.peer);
     }

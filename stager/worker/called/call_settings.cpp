@@ -14,17 +14,17 @@ constexpr std::uint64_t kBits = 8;
 
 void follow_site(const Config& site, CallOffer& offer) {
     CallOrder& order = offer.order;
-    if (order.transport == CallTransport::automatic) {
-        order.transport = static_cast<CallTransport>(site.transport);
+    if (order.transport == Transport::automatic) {
+        order.transport = site.transport;
     }
-    if (order.transport != CallTransport::tcp && order.interfaces.empty()) {
+    if (order.transport != Transport::tcp && order.interfaces.empty()) {
         order.interfaces = write_interfaces(site.interfaces);
     }
     const std::uint64_t rate_max = site.rate_max * kBits;
     order.rate_max = order.rate_max == 0 ? rate_max : std::min(order.rate_max, rate_max);
     offer.ttl = static_cast<std::uint8_t>(site.ttl);
     offer.dscp = static_cast<std::uint8_t>(site.dscp);
-    offer.protection = static_cast<std::uint8_t>(site.protection);
+    offer.protection = site.protection;
 }
 
 }  // namespace
@@ -40,13 +40,13 @@ Result<CallOffer> settle_offer(CallOrder given, const std::optional<Config>& sit
         return Error{Blame::user, "'" + order.interfaces + "' does not name interfaces"}.remedy(
             "write eth0, or eth0+eth1 for interfaces that are used together");
     }
-    if (order.transport == CallTransport::udp && order.interfaces.empty()) {
+    if (order.transport == Transport::udp && order.interfaces.empty()) {
         return Error{Blame::user, "no network interface is named for the multicast"}.remedy(
             "set STAGECAST_INTERFACE, or have the administrator set Interface= in "
             "stagecast.conf");
     }
-    if (order.transport == CallTransport::automatic && order.interfaces.empty()) {
-        order.transport = CallTransport::tcp;
+    if (order.transport == Transport::automatic && order.interfaces.empty()) {
+        order.transport = Transport::tcp;
     }
     if (order.stall_timeout.count() == 0) {
         order.stall_timeout = kStallTimeout;
@@ -61,13 +61,11 @@ EngineOptions engine_options(const CallOffer& offer) {
     options.destination = order.destination.empty() ? order.source : order.destination;
     options.is_durable = order.is_durable;
     options.interfaces = read_interfaces(order.interfaces).value_or(std::vector<RailNames>{});
-    options.transport = order.transport == CallTransport::tcp   ? Transport::tcp
-                        : order.transport == CallTransport::udp ? Transport::udp
-                                                                : Transport::automatic;
+    options.transport = order.transport;
     options.ttl = offer.ttl;
     options.dscp = offer.dscp;
     options.rate_max = order.rate_max;
-    options.protection = static_cast<seal::Protection>(offer.protection);
+    options.protection = offer.protection;
     options.timeout = order.timeout;
     options.connect_timeout = kMeeting;
     options.stall_timeout = order.stall_timeout;

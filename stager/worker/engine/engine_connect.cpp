@@ -48,7 +48,7 @@ Result<BroadcastSockets> open_group(const BroadcastConfig& config,
                                     std::span<const udp::Rail> rails,
                                     const udp::SocketOptions& options) {
     const udp::GroupFlows group{
-        .first = config.group, .flows = config.flows, .rails = config.rails};
+        .first = config.group, .flows = config.policies.flows, .rails = config.rails};
     BroadcastSockets sockets;
     Result<std::vector<UniqueFd>> flows = udp::open_flow_sockets(group, rails, options);
     if (!flows) {
@@ -71,11 +71,11 @@ Result<BroadcastSockets> open_group(const BroadcastConfig& config,
 /// Applies the options that do not depend on the members.
 void apply(const EngineOptions& options, BroadcastConfig& config) {
     config.protection = options.protection;
-    config.rate_bits_per_s =
-        options.configured_rate != 0 ? options.configured_rate : options.rate_max;
-    config.is_rate_configured = options.configured_rate != 0;
+    config.rate_bytes_per_s = options.configured_rate / 8;
+    config.rate_max_bytes_per_s =
+        options.configured_rate != 0 ? config.rate_bytes_per_s : options.rate_max / 8;
+    config.rate_remembered_bytes_per_s = options.rate_remembered / 8;
     config.may_compress = options.may_compress;
-    config.rate_remembered_bits_per_s = options.rate_remembered;
     follow(options.policies, config);
     config.ready_timeout = kReadyTimeout;
     config.stall_timeout = options.stall_timeout;

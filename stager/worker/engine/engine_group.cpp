@@ -21,7 +21,7 @@ namespace stage {
 namespace {
 
 Status read_own_key(const EngineOptions& options, EngineGroup& group) {
-    if (options.protection == seal::Protection::none) {
+    if (options.protection == Protection::none) {
         group.has_key = true;
         return {};
     }
@@ -68,7 +68,7 @@ Result<EngineGroup> group_among(const EngineOptions& options,
     members.hosts = std::move(hosts);
     members.own = group.own;
     members.port = options.port;
-    if (options.protection != seal::Protection::none) {
+    if (options.protection != Protection::none) {
         members.key.assign(group.key.begin(), group.key.end());
     }
     group.directory = std::make_unique<StaticDirectory>(std::move(members));

@@ -8,6 +8,7 @@
 #include "pmix/directory.h"
 #include "stager/worker/broadcast/interrupts.h"
 #include "stager/worker/engine/options.h"
+#include "transport/seal/keys.h"
 #include "transport/udp/rails.h"
 
 #include <memory>

@@ -154,6 +154,17 @@ class Values {
         number(name, target);
         take(name, target >= bounds.first && target <= bounds.second);
     }
+    template <class Choice>
+    void choice(const char* name, Choice& target) {
+        const auto value = read_choice<Choice>(text(name));
+        take(name, value.has_value());
+        target = value.value_or(target);
+    }
+    void flag(const char* name, bool& target) {
+        const auto value = read_flag(text(name));
+        take(name, value.has_value());
+        target = value.value_or(target);
+    }
     void time(const char* name, std::chrono::milliseconds& target) {
         const auto value = read_seconds(text(name));
         take(name, value && value->count() > 0);
@@ -191,19 +202,10 @@ class Values {
 };
 
 void take_policies(Values& values, Policies& policies) {
-    const std::string rate_control = values.text("rate-control");
-    values.take("rate-control", rate_control == "quantile" || rate_control == "acker");
-    const std::string repair_peers = values.text("repair-peers");
-    values.take("repair-peers", repair_peers == "random" || repair_peers == "ring");
-    const std::string readiness = values.text("readiness");
-    values.take("readiness", readiness == "fence" || readiness == "none");
-    const std::string group_leave = values.text("group-leave");
-    values.take("group-leave", group_leave == "never" || group_leave == "congested");
-    policies = {
-        .rate_control = rate_control == "acker" ? RateControl::acker : RateControl::quantile,
-        .repair_peers = repair_peers == "ring" ? RepairPeers::ring : RepairPeers::random,
-        .readiness = readiness == "none" ? ReadyWait::none : ReadyWait::fence,
-        .group_leave = group_leave == "congested" ? GroupLeave::congested : GroupLeave::never};
+    values.choice("rate-control", policies.rate);
+    values.choice("repair-peers", policies.peers);
+    values.choice("readiness", policies.readiness);
+    values.choice("group-leave", policies.leave);
     values.number_within("flows", policies.flows, {1, kPolicyFlowsMax});
 }
 
@@ -241,31 +243,20 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     if (map.count("stall-timeout") != 0) {
         values.time("stall-timeout", options.stall_timeout);
     }
-    const std::string transport = values.text("transport");
-    values.take("transport", transport == "auto" || transport == "udp" || transport == "tcp");
-    options.transport = transport == "tcp"   ? Transport::tcp
-                        : transport == "udp" ? Transport::udp
-                                             : Transport::automatic;
-    const auto broadcasts = read_flag(values.text("broadcast"));
-    values.take("broadcast", broadcasts.has_value());
-    options.broadcasts = broadcasts.value_or(false);
-    const auto durable = read_flag(values.text("durable"));
-    values.take("durable", durable.has_value());
-    options.is_durable = durable.value_or(false);
-    const std::string compress = values.text("compress");
-    values.take("compress", compress == "auto" || compress == "no");
-    options.may_compress = compress == "auto";
+    values.choice("transport", options.transport);
+    values.flag("broadcast", options.broadcasts);
+    values.flag("durable", options.is_durable);
+    auto compress = Compress::automatic;
+    values.choice("compress", compress);
+    options.may_compress = compress == Compress::automatic;
     options.rate_max = values.rate("rate-max");
     options.configured_rate = values.rate("rate");
     options.rate_remembered = values.rate("rate-remembered");
     take_policies(values, options.policies);
-    const Result<seal::Protection> protection =
-        seal::read_protection(values.text("protection"));
-    values.take("protection", protection.ok());
+    values.choice("protection", options.protection);
     if (!values.wrong().empty()) {
         return misuse(values.wrong());
     }
-    options.protection = *protection;
     return options;
 }
 
@@ -291,7 +282,7 @@ Status check_together(const EngineOptions& options) {
     if (options.rank != options.root && options.destination.empty()) {
         return misuse("a member that is not the root needs --dest=");
     }
-    if (options.key_file.empty() && options.protection != seal::Protection::none) {
+    if (options.key_file.empty() && options.protection != Protection::none) {
         return misuse("--key-file= is needed, unless --protection=none");
     }
     return {};

@@ -7,7 +7,7 @@
 #include "stager/config/config.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
-#include "transport/seal/keys.h"
+#include "transport/settings/policies.h"
 
 #include <chrono>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct EngineOptions {
     bool may_compress = true;           ///< While compression increases the throughput.
     std::uint64_t rate_remembered = 0;  ///< Found by an earlier broadcast, bits per second.
     Policies policies;
-    seal::Protection protection = seal::Protection::encrypt;
+    Protection protection = Protection::encrypt;
     std::chrono::milliseconds timeout{0};
     std::chrono::milliseconds connect_timeout{0};  ///< For the members to meet.
     std::chrono::milliseconds stall_timeout{0};

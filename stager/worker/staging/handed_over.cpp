@@ -4,7 +4,7 @@ namespace stage {
 
 BroadcastSockets handed_over(const WorkerSetup& setup) {
     BroadcastSockets sockets;
-    if (setup.transport == kTransportTcp) {
+    if (setup.transport == Transport::tcp) {
         sockets.listener.reset(kWorkerGroupFd);
         return sockets;
     }
@@ -18,11 +18,11 @@ BroadcastSockets handed_over(const WorkerSetup& setup) {
     for (std::size_t rail = 1; is_source && rail < setup.interfaces.size(); ++rail) {
         sockets.rails.emplace_back(next++);
     }
-    if (setup.transport == kTransportAuto) {
+    if (setup.transport == Transport::automatic) {
         sockets.listener.reset(next++);
     }
     sockets.interfaces = setup.interfaces;
-    sockets.group_rails = setup.group_rails;
+    sockets.group_rails = setup.rails;
     return sockets;
 }
 

@@ -193,7 +193,7 @@ Result<BroadcastConfig> Stage::connect() {
         alone.members.resize(1);
         return alone;
     }
-    const bool relays = setup_.transport == kTransportTcp;
+    const bool relays = setup_.transport == Transport::tcp;
     Result<Card> card = make_card(setup_.rank,
                                   setup_.nodes[setup_.rank.index()],
                                   relays ? sockets_.listener.get() : sockets_.peer.get(),
@@ -299,8 +299,7 @@ std::string Stage::statistics(const BroadcastReport& report) const {
 }
 
 TransportFacts Stage::transport_facts(const core::Outcome& outcome) const {
-    TransportFacts facts = facts_of(
-        cards_, setup_.transport == kTransportUdp ? Transport::udp : Transport::automatic);
+    TransportFacts facts = facts_of(cards_, setup_.transport);
     facts.unreached = names_of(outcome.unreached, cards_);
     facts.broadcasts = setup_.group_address == kBroadcastAddress;
     return facts;

@@ -25,7 +25,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     plan.group_port = 6835;
     plan.rails = 2;
     plan.policies.flows = 4;
-    plan.protection = 2;
+    plan.protection = Protection::encrypt;
     plan.rate_max = 1'000'000'000;
     plan.cards_follow = true;
     plan.push_specs = "1;wd,/a/b,/images/b";

@@ -47,10 +47,10 @@ WorkerSetup full_setup() {
     setup.group_address = "239.192.0.7";
     setup.group_port = 6835;
     setup.policies.flows = 2;
-    setup.group_rails = 2;
+    setup.rails = 2;
     setup.interfaces = {"eth0", "eth1"};
     setup.rate_max = 1'000'000'000;
-    setup.transport = "udp";
+    setup.transport = Transport::udp;
     setup.stage_timeout = std::chrono::minutes{10};
     setup.stall_timeout = std::chrono::seconds{30};
     setup.connect_timeout = std::chrono::seconds{10};

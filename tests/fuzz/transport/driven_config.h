@@ -30,25 +30,24 @@ inline core::CoreConfig multicast_config(ByteReader& input, std::uint16_t own) {
     core::CoreConfig config = driven_member(own);
     config.chunk_bytes_fallback = (how & 1U) != 0 ? wire::kMinChunkBytes : 0U;
     config.rate_bytes_per_s = (how & 2U) != 0 ? 10'000'000U : 0U;
-    config.leave_policy =
-        (how & 4U) != 0 ? core::LeavePolicy::congested : core::LeavePolicy::never;
-    config.readiness_policy =
-        (how & 8U) != 0 ? core::ReadinessPolicy::none : core::ReadinessPolicy::fence;
-    config.unreached_policy = static_cast<core::UnreachedPolicy>(how % 3U);
+    config.policies.leave = (how & 4U) != 0 ? LeavePolicy::congested : LeavePolicy::never;
+    config.policies.readiness =
+        (how & 8U) != 0 ? ReadinessPolicy::none : ReadinessPolicy::fence;
+    config.unreached_policy = static_cast<UnreachedPolicy>(how % 3U);
     config.holds_already = (how & 16U) != 0;
-    config.rate_policy = (how & 32U) != 0 ? core::RatePolicy::acker : config.rate_policy;
+    config.policies.rate = (how & 32U) != 0 ? RatePolicy::acker : config.policies.rate;
     config.resident_blocks = (how & 64U) != 0 ? 3 : 16;
     config.group_buffer_bytes = (how & 128U) != 0 ? 1U << 18U : 0U;
     return config;
 }
 
-/// The lowest two bits are the degree less 1, for relay_degree.
+/// The lowest two bits are the degree less 1, for next_relay_degree.
 inline core::CoreConfig relay_config(ByteReader& input, std::uint16_t own) {
     const unsigned how = input.u8();
     core::CoreConfig config = driven_member(own);
     config.chunk_bytes = kRelayChunkBytes;
-    config.relay_degree = static_cast<std::uint8_t>(1U + how % 4U);
-    config.fault_policy = (how & 4U) != 0 ? core::FaultPolicy::drop : core::FaultPolicy::fail;
+    config.next_relay_degree = static_cast<std::uint8_t>(1U + how % 4U);
+    config.drops_failed = (how & 4U) != 0;
     if ((how & 8U) != 0 && config.own != config.source) {
         config.held_before = {{.first = BlockIndex{0}, .count = 1}};
         config.bytes_held_before = 1;

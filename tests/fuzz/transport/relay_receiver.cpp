@@ -101,7 +101,7 @@ bool fuzz_one(Bytes input) {
     const std::uint32_t blocks = 1U + reader.u8() % 6U;
     const core::CoreConfig config = relay_config(reader, kOwn);
     DrivenCore<core::RelayReceiver, DrivenConnections> driven{
-        reader, blocks, config, config.relay_degree};
+        reader, blocks, config, config.next_relay_degree};
     driven.run();
     return driven.has_finished();
 }

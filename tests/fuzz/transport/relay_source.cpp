@@ -79,7 +79,7 @@ bool fuzz_one(Bytes input) {
     core::RelayLimits limits;
     limits.descriptors_max = 1;
     DrivenCore<core::RelaySource, DrivenConnections> driven{
-        reader, shape.blocks, config, shape, config.relay_degree, limits};
+        reader, shape.blocks, config, shape, config.next_relay_degree, limits};
     driven.run();
     return driven.has_finished();
 }

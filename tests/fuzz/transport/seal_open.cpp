@@ -9,7 +9,6 @@
 namespace stage {
 namespace {
 
-using seal::Protection;
 using seal::SessionKeys;
 using seal::SessionSeal;
 using wire::Header;

@@ -12,8 +12,7 @@ constexpr Duration kSessionWaitMax = milliseconds{100};
 
 seal::SessionKeys keys_of(const Plan& plan, std::uint16_t rank) {
     seal::SessionKeys keys;
-    keys.protection =
-        plan.is_really_sealed ? seal::Protection::encrypt : seal::Protection::none;
+    keys.protection = plan.is_really_sealed ? Protection::encrypt : Protection::none;
     keys.own = Rank{rank};
     keys.members.resize(plan.members);
     for (std::uint16_t member = 0; member < plan.members; ++member) {

@@ -14,13 +14,12 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.chunk_bytes = plan.chunk_bytes;
     config.chunk_bytes_fallback = plan.chunk_bytes_fallback;
     config.rate_bytes_per_s = plan.configured_bytes_per_s;
-    config.rate_policy = plan.is_acker_paced ? core::RatePolicy::acker : config.rate_policy;
-    config.peer_policy = plan.asks_ring ? core::PeerPolicy::ring : config.peer_policy;
-    config.readiness_policy =
-        plan.is_unfenced ? core::ReadinessPolicy::none : config.readiness_policy;
-    config.leave_policy =
-        plan.may_leave ? core::LeavePolicy::congested : core::LeavePolicy::never;
-    config.fault_policy = plan.drops_failed ? core::FaultPolicy::drop : core::FaultPolicy::fail;
+    config.policies.rate = plan.is_acker_paced ? RatePolicy::acker : config.policies.rate;
+    config.policies.peers = plan.asks_ring ? PeerPolicy::ring : config.policies.peers;
+    config.policies.readiness =
+        plan.is_unfenced ? ReadinessPolicy::none : config.policies.readiness;
+    config.policies.leave = plan.may_leave ? LeavePolicy::congested : LeavePolicy::never;
+    config.drops_failed = plan.drops_failed;
     config.unreached_policy = plan.unreached_policy;
     config.loss_remembered_ppm = plan.loss_remembered_ppm;
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;

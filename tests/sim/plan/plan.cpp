@@ -255,7 +255,7 @@ bool Plan::is_faulty(const MemberPlan& one) const {
     return one.store_fails_at || one.finish_fails || !finishes_in_time(one) ||
            one.is_disk_stuck || one.crash_at || one.abort_at || one.disk_full_at ||
            one.is_struck ||
-           (unreached_policy == core::UnreachedPolicy::fail && one.hears_group_until);
+           (unreached_policy == UnreachedPolicy::fail && one.hears_group_until);
 }
 
 bool Plan::must_succeed() const {

@@ -130,8 +130,8 @@ struct Plan {
     bool asks_ring = false;       ///< For repairs.
     bool is_unfenced = false;     ///< The source doesn't wait for READY.
     bool may_leave = false;       ///< Congested members may leave the group.
-    bool drops_failed = false;    ///< Failed receivers are dropped: core::FaultPolicy.
-    core::UnreachedPolicy unreached_policy = core::UnreachedPolicy::fetch;
+    bool drops_failed = false;    ///< Failed receivers are dropped: BroadcastSettings.
+    UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.

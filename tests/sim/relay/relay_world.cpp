@@ -66,8 +66,7 @@ RelayWorld::RelayWorld(const RelayPlan& plan)
         config.resident_blocks = 24;
         config.stall_timeout = plan.stall_timeout;
         config.holds_already = plan.holders.contains(rank);
-        config.fault_policy =
-            plan.drops_failed ? core::FaultPolicy::drop : core::FaultPolicy::fail;
+        config.drops_failed = plan.drops_failed;
         if (const auto held = plan.held_before.find(rank); held != plan.held_before.end()) {
             config.held_before = held->second;
         }

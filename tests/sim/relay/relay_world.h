@@ -49,7 +49,7 @@ struct RelayPlan {
     std::optional<std::pair<std::uint32_t, std::uint32_t>> damaged{};
     std::map<std::uint32_t, std::vector<core::BlockRun>> held_before{};
     std::set<std::uint32_t> holders{};  ///< They hold the object already.
-    bool drops_failed = false;          ///< core::FaultPolicy
+    bool drops_failed = false;          ///< BroadcastSettings
 };
 
 class RelayWorld {

@@ -125,7 +125,7 @@ TEST_CASE("a node's command is one line, the destination as one word") {
     Config site = default_config();
     site.ttl = 9;
     site.dscp = 46;
-    site.flows = 4;
+    site.policies.flows = 4;
     const auto routed = worker_words(site, options);
     CHECK_THAT(routed, VectorContains(std::string{"--ttl=9"}));
     CHECK_THAT(routed, VectorContains(std::string{"--dscp=46"}));

@@ -7,7 +7,7 @@ using namespace stage;
 
 TEST_CASE("the doctor tells which of the data ports stagecastd lacks") {
     Config config = default_config();
-    config.flows = 4;
+    config.policies.flows = 4;
     const auto judged = [&](const std::string& text) { return judge_data_ports(config, text); };
     CHECK(judged(R"({"data_ports":{"held":32,"taken":[]}})")->health == Health::fine);
     const auto some = judged(R"({"data_ports":{"held":30,"taken":[6831,6832]}})");

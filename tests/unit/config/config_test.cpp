@@ -190,7 +190,7 @@ TEST_CASE("values out of their limits or of another kind are refused") {
 }
 
 TEST_CASE("each flow needs a port") {
-    CHECK(good("Flows=4\nDataPortRange=10-13\n").flows == 4);
+    CHECK(good("Flows=4\nDataPortRange=10-13\n").policies.flows == 4);
     const auto config = parse_config("Flows=5\nDataPortRange=10-13\n", "stagecast.conf");
     REQUIRE_FALSE(config);
     CHECK_THAT(config.error().sentence(),

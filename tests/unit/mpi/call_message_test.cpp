@@ -20,7 +20,7 @@ CallOrder some_order() {
     order.destination = "/tmp/out";
     order.existing = CallExisting::newer;
     order.is_on_each_node = true;
-    order.transport = CallTransport::tcp;
+    order.transport = Transport::tcp;
     order.interfaces = "eth0+eth1,ib0";
     order.rate_max = 100'000'000;
     order.stall_timeout = std::chrono::seconds{30};

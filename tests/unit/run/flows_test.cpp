@@ -100,7 +100,7 @@ class FakeFlow final : public FlowInbox {
     DriverCounters counters_;
 };
 
-seal::SessionKeys keys_of(Rank own, seal::Protection protection) {
+seal::SessionKeys keys_of(Rank own, Protection protection) {
     seal::SessionKeys keys;
     keys.protection = protection;
     keys.group.fill(std::byte{7});
@@ -115,7 +115,7 @@ seal::SessionKeys keys_of(Rank own, seal::Protection protection) {
 /// A source, and a receiver with this number of flows.
 struct Group {
     explicit Group(std::size_t flows,
-                   seal::Protection protection = seal::Protection::encrypt,
+                   Protection protection = Protection::encrypt,
                    Duration skew = {})
         : source{keys_of(kSource, protection)}, receiver{keys_of(kReceiver, protection)} {
         std::vector<std::unique_ptr<FlowInbox>> inboxes;
@@ -178,8 +178,7 @@ struct Group {
 using Numbers = std::vector<std::uint64_t>;
 
 TEST_CASE("what flows bring is returned in the order of its numbers") {
-    const auto protection =
-        GENERATE(seal::Protection::none, seal::Protection::auth, seal::Protection::encrypt);
+    const auto protection = GENERATE(Protection::none, Protection::auth, Protection::encrypt);
     Group group{3, protection};
     group.fakes[1]->hold();  // Nothing is returned before flow 1 has shown what it has.
     group.fakes[1]->put({group.packet(1, 3), group.packet(1, 4), group.packet(1, 9)});
@@ -214,7 +213,7 @@ TEST_CASE(
 TEST_CASE("on rails a packet waits for a flow that was heard a moment ago, and not for ever") {
     constexpr Duration kSkew = std::chrono::milliseconds{20};
     constexpr Duration kNow{7};
-    Group group{2, seal::Protection::encrypt, kSkew};
+    Group group{2, Protection::encrypt, kSkew};
     // Of what was put, the part that is returned now.
     const auto taken = [&](Duration now) {
         Numbers numbers;
@@ -311,7 +310,7 @@ TEST_CASE("more batches than a flow has buffers for wait in its socket") {
 }
 
 TEST_CASE("a flow that was silent for long counts on from what the others brought") {
-    const auto protection = GENERATE(seal::Protection::none, seal::Protection::encrypt);
+    const auto protection = GENERATE(Protection::none, Protection::encrypt);
     Group group{2, protection};
     constexpr std::uint64_t kFar = 200'000;
     group.fakes[0]->put({group.packet(0, kFar, wire::PacketType::end)});

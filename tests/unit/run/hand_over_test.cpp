@@ -16,8 +16,8 @@ TEST_CASE("the relay has the same members, other ports and a session of its own"
         config.members.push_back(member);
     }
     config.session.fill(std::byte{7});
-    config.unreached_policy = core::UnreachedPolicy::relay;
-    config.flows = 4;
+    config.unreached_policy = UnreachedPolicy::relay;
+    config.policies.flows = 4;
     config.ready_timeout = seconds{600};
     config.stall_timeout = seconds{30};
     core::Outcome outcome;
@@ -29,8 +29,8 @@ TEST_CASE("the relay has the same members, other ports and a session of its own"
     CHECK(seal::demux(relay.session) != seal::demux(config.session));
     CHECK(relay.members[2].peer == *Address::parse("10.0.0.3", 8002));
     CHECK(relay.members[2].incarnation == config.members[2].incarnation);
-    CHECK(relay.unreached_policy == core::UnreachedPolicy::fetch);
-    CHECK(relay.flows == 1);
+    CHECK(relay.unreached_policy == UnreachedPolicy::fetch);
+    CHECK(relay.policies.flows == 1);
     CHECK(relay.ready_timeout == config.stall_timeout);
 }
 

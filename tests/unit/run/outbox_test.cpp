@@ -77,7 +77,7 @@ class Recorder final : public Driver {
     DriverCounters counters_;
 };
 
-seal::SessionKeys keys_of(Rank own, seal::Protection protection) {
+seal::SessionKeys keys_of(Rank own, Protection protection) {
     seal::SessionKeys keys;
     keys.protection = protection;
     keys.group.fill(std::byte{7});
@@ -108,9 +108,8 @@ core::SendBatch chunks(std::uint16_t first, std::uint16_t count) {
 }
 
 TEST_CASE("chunks leave sealed, in order, each under its own number, and open at the peer") {
-    const auto protection =
-        GENERATE(seal::Protection::none, seal::Protection::auth, seal::Protection::encrypt);
-    CAPTURE(seal::to_string(protection));
+    const auto protection = GENERATE(Protection::none, Protection::auth, Protection::encrypt);
+    CAPTURE(word_of(protection));
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, protection)};
     seal::SessionSeal opener{keys_of(kReceiver, protection)};
@@ -132,7 +131,7 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     CHECK(outbox.is_empty());
     REQUIRE(driver.packets.size() == 3);
     CHECK(driver.trains == 1);
-    CHECK(driver.copied == (protection == seal::Protection::encrypt));
+    CHECK(driver.copied == (protection == Protection::encrypt));
 
     std::size_t offset = 0;
     for (std::uint16_t i = 0; i < 3; ++i) {
@@ -151,8 +150,8 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
 
 TEST_CASE("trains to the group go by the flows in turn, each whole, and say so") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     static_cast<void>(blocks.acquire(kBlock));
     blocks.set_extent(kBlock, 100 * kChunk);
@@ -177,7 +176,7 @@ TEST_CASE("trains to the group go by the flows in turn, each whole, and say so")
 
 TEST_CASE("a flow that carries nothing is passed over until it does again") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
     BlockStore blocks{1};
     static_cast<void>(blocks.acquire(kBlock));
     blocks.set_extent(kBlock, 100 * kChunk);
@@ -198,8 +197,8 @@ TEST_CASE("a flow that carries nothing is passed over until it does again") {
 }
 
 TEST_CASE("a block is needed until its last train has left") {
-    const auto protection = GENERATE(seal::Protection::auth, seal::Protection::encrypt);
-    CAPTURE(seal::to_string(protection));
+    const auto protection = GENERATE(Protection::auth, Protection::encrypt);
+    CAPTURE(word_of(protection));
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, protection)};
     BlockStore blocks{1};
@@ -220,8 +219,8 @@ TEST_CASE("a block is needed until its last train has left") {
 
 TEST_CASE("copies of a control packet are one train, each under its own number") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config()};
     core::Send send;
@@ -246,8 +245,8 @@ TEST_CASE("copies of a control packet are one train, each under its own number")
 
 TEST_CASE("what the driver refused in the middle leaves later, once and in order") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config()};
     core::SendBatch batch;
@@ -304,7 +303,7 @@ struct TwoRails {
     }
 
     Recorder driver{2};
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::auth)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::auth)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config(), 2};
 };
@@ -407,7 +406,7 @@ TEST_CASE("DATA can be dropped, and control packets stay") {
 
 TEST_CASE("a long run is cut into trains that fit one system call") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::auth)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::auth)};
     BlockStore blocks{1};
     static_cast<void>(blocks.acquire(kBlock));
     blocks.set_extent(kBlock, 200 * kChunk);

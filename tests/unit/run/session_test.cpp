@@ -126,7 +126,7 @@ class NoObject final : public ObjectIo {
 
 TEST_CASE("a stream without room stays in its socket, what peers send does not") {
     seal::SessionKeys keys;
-    keys.protection = seal::Protection::none;
+    keys.protection = Protection::none;
     keys.members.resize(2);
     seal::SessionSeal seal{keys};
     BusyDriver driver;
@@ -216,7 +216,7 @@ struct Stubborn {
     }
     static seal::SessionKeys keys() {
         seal::SessionKeys keys;
-        keys.protection = seal::Protection::none;
+        keys.protection = Protection::none;
         keys.members.resize(2);
         return keys;
     }
@@ -272,10 +272,9 @@ BroadcastConfig config_of_source() {
     config.own = Rank{0};
     config.source = Rank{0};
     config.group = *Address::parse("239.1.1.1", 5000);
-    config.protection = seal::Protection::none;
-    config.rate_bits_per_s = 1'000'000'000;
-    config.is_rate_configured = true;
-    config.readiness_policy = core::ReadinessPolicy::none;  // else it has only offers to send
+    config.protection = Protection::none;
+    config.rate_bytes_per_s = config.rate_max_bytes_per_s = 125'000'000;
+    config.policies.readiness = ReadinessPolicy::none;  // else it has only offers to send
     config.ready_timeout = milliseconds{400};
     return config;
 }

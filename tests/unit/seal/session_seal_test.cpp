@@ -73,7 +73,7 @@ TEST_CASE("a sealed packet has its bytes under each protection") {
         {Protection::none, "140040414243000700000000000023451122334455667788000000fa9e22abbc"},
     };
     for (const auto& [protection, text] : golden) {
-        CAPTURE(to_string(protection));
+        CAPTURE(word_of(protection));
         SessionSeal sender{keys_of(7, protection)};
         SessionSeal receiver{keys_of(1, protection)};
         if (is_prepared) {  // The keys are the same.
@@ -92,7 +92,7 @@ TEST_CASE("a sealed packet has its bytes under each protection") {
 
 TEST_CASE("DATA is decrypted where it is wanted, and nothing else is") {
     const auto protection = GENERATE(Protection::none, Protection::auth, Protection::encrypt);
-    CAPTURE(to_string(protection));
+    CAPTURE(word_of(protection));
     SessionSeal sender{keys_of(7, protection)};
     SessionSeal receiver{keys_of(1, protection)};
     const auto body = unhex("68656c6c6f2c206e6f646573");
@@ -141,7 +141,7 @@ TEST_CASE("a flipped bit anywhere is noticed") {
             for (std::size_t bit = 0; bit < packet.size() * 8; ++bit) {
                 auto bad = packet;
                 bad[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-                CAPTURE(to_string(protection), static_cast<int>(type), bit);
+                CAPTURE(word_of(protection), static_cast<int>(type), bit);
                 CHECK_FALSE(receiver.open(bad));
             }
             auto good = packet;

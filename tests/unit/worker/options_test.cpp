@@ -1,6 +1,7 @@
 // Tests the engine's command line.
 #include "stager/worker/engine/options.h"
 
+#include "stager/messages/policy_fields.h"
 #include "stager/worker/engine/key_file.h"
 #include "tests/unit/files/scratch.h"
 
@@ -75,7 +76,7 @@ TEST_CASE("a full command line is parsed") {
     CHECK(options->interfaces == std::vector<RailNames>{{"eth0", "eth1"}, {"ib0"}});
     CHECK(options->configured_rate == 0);
     CHECK(options->policies == Policies{});
-    CHECK(options->protection == seal::Protection::auth);
+    CHECK(options->protection == Protection::auth);
     CHECK(options->timeout == 1500ms);
     CHECK(options->port == 6830);
     CHECK(options->ttl == 7);
@@ -95,11 +96,11 @@ TEST_CASE("each policy of the broadcast is an option") {
                                                "--flows=16"},
                                               "/here");
     REQUIRE(options);
-    CHECK(options->policies == Policies{.rate_control = RateControl::acker,
-                                        .repair_peers = RepairPeers::ring,
-                                        .readiness = ReadyWait::none,
-                                        .flows = 16,
-                                        .group_leave = GroupLeave::congested});
+    CHECK(options->policies == Policies{.rate = RatePolicy::acker,
+                                        .peers = PeerPolicy::ring,
+                                        .readiness = ReadinessPolicy::none,
+                                        .leave = LeavePolicy::congested,
+                                        .flows = 16});
     CHECK(decode_policies(encode(options->policies)) == options->policies);
     CHECK(decode_policies(encode(Policies{})) == Policies{});
     for (unsigned byte = 0; byte < 256; ++byte) {

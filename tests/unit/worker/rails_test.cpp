@@ -45,10 +45,10 @@ TEST_CASE("all use as many rails as the member with the fewest, each with a flow
     CHECK(config->mtu == 1400);
     Policies policies;
     follow(policies, *config);
-    CHECK(config->flows == 2);
+    CHECK(config->policies.flows == 2);
     policies.flows = 5;
     follow(policies, *config);
-    CHECK(config->flows == 5);
+    CHECK(config->policies.flows == 5);
 }
 
 TEST_CASE("a card contains the smallest MTU and the number of interfaces") {

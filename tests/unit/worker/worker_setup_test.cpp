@@ -38,14 +38,14 @@ WorkerSetup sample(std::size_t nodes) {
     setup.group_key.fill(std::byte{9});
     setup.group_address = "239.192.68.3";
     setup.group_port = 6831;
-    setup.group_rails = 2;
+    setup.rails = 2;
     setup.interfaces = {"eth0", "eth1"};
-    setup.protection = 1;
+    setup.protection = Protection::auth;
     setup.rate_max = 200'000'000;
     setup.rate_is_configured = true;
-    setup.policies = {.rate_control = RateControl::acker, .repair_peers = RepairPeers::ring};
+    setup.policies = {.rate = RatePolicy::acker, .peers = PeerPolicy::ring};
     setup.policies.flows = 2;
-    setup.transport = "udp";
+    setup.transport = Transport::udp;
     setup.stage_timeout = std::chrono::milliseconds{20'000};
     setup.stall_timeout = std::chrono::milliseconds{5000};
     setup.connect_timeout = std::chrono::milliseconds{1500};

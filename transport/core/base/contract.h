@@ -32,6 +32,7 @@
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 #include "transport/core/base/parity_code.h"
+#include "transport/settings/policies.h"
 #include "transport/wire/body.h"
 #include "transport/wire/packet.h"
 
@@ -169,7 +170,7 @@ enum class Phase : std::uint8_t {
     handed_over,
 };
 
-/// A member that the group went on without (FaultPolicy::drop).
+/// A member that the group went on without (BroadcastSettings::drops_failed).
 struct DroppedMember {
     Rank rank;
     Error why;  ///< Only the source knows more than that it was dropped.
@@ -205,45 +206,6 @@ struct Outcome {
     std::vector<Rank> unreached;
 };
 
-/// Which receivers the source's rate follows if none is configured (docs/protocol, 6.3).
-enum class RatePolicy : std::uint8_t {
-    quantile,  ///< What most receivers take.
-    acker,     ///< The slowest receiver.
-};
-
-/// Which peer a receiver asks for missing chunks (7.3).
-enum class PeerPolicy : std::uint8_t {
-    random,  ///< A random member.
-    /// The nearest preceding member in the ring of ranks that has the chunk.
-    ring,
-};
-
-/// When the source sends its first chunk (5).
-enum class ReadinessPolicy : std::uint8_t {
-    fence,  ///< When every member has answered an OFFER.
-    none,   ///< At once; a late member requests what it missed.
-};
-
-/// What a receiver that fails, or does not answer in time, means for the group (11).
-enum class FaultPolicy : std::uint8_t {
-    fail,  ///< All fail.
-    drop,  ///< The others go on without it.
-};
-
-/// What the source does about receivers that run and do not hear the group, before it sends any
-/// data (7.8).
-enum class UnreachedPolicy : std::uint8_t {
-    fetch,  ///< They fetch the object by repair requests.
-    relay,  ///< The group goes on by a relay.
-    fail,   ///< They fail.
-};
-
-/// Whether a receiver leaves the group when other traffic fills its path (7.6).
-enum class LeavePolicy : std::uint8_t {
-    never,      ///< The source sends no PULSE, so no receiver can leave.
-    congested,  ///< While the paths of most receivers are not congested.
-};
-
 /// Blocks `first` .. `first + count - 1`.
 struct BlockRun {
     BlockIndex first;
@@ -252,36 +214,27 @@ struct BlockRun {
     friend bool operator==(const BlockRun&, const BlockRun&) = default;
 };
 
-/// The parameters of a core, fixed when it is made. Limits have their unit in their names.
-struct CoreConfig {
+/// What the caller of a broadcast sets and the core uses. transport/run/broadcast.h adds what
+/// only the driver and the keys need, and hands this on whole.
+struct BroadcastSettings {
     Rank own;
-    std::uint16_t members = 2;  ///< Size of the group, 2 .. 65535; ranks are 0 .. members-1.
     Rank source;
-    std::uint32_t session = 0;
-    std::uint32_t chunk_bytes = 1444;  ///< 1472 minus header and tag, at MTU 1500.
-    /// The chunk size to fall back to where a path drops the larger packets; 0: none.
-    std::uint32_t chunk_bytes_fallback = 0;
+    Policies policies;
+    /// The others go on without a receiver that fails, or does not answer in time (11);
+    /// otherwise all fail. Only the source's counts.
+    bool drops_failed = false;
+    /// A receiver obeys a source that goes on by a relay only if its own is `relay`.
+    UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
+    /// The source's: the degree of the relay by which the group would go on.
+    std::uint8_t next_relay_degree = 1;
     /// The configured rate, with headers (including 42 bytes of Ethernet, IP and UDP). 0: none,
     /// the source searches for the rate.
     std::uint64_t rate_bytes_per_s = 0;
-    /// Upper bound of the rate search; 0: none.
+    /// Upper bound of the rate; 0: what the path takes.
     std::uint64_t rate_max_bytes_per_s = 0;
-    /// The rate that an earlier broadcast found; 0: none.
+    /// The rate that an earlier broadcast from here found; 0: none.
     std::uint64_t rate_remembered_bytes_per_s = 0;
-    RatePolicy rate_policy = RatePolicy::quantile;
-    PeerPolicy peer_policy = PeerPolicy::random;
-    ReadinessPolicy readiness_policy = ReadinessPolicy::fence;
-    LeavePolicy leave_policy = LeavePolicy::never;
-    FaultPolicy fault_policy = FaultPolicy::fail;  ///< Only the source's counts.
-    /// A receiver obeys a source that goes on by a relay only if its own is `relay`.
-    UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
-    std::uint8_t relay_degree = 1;  ///< The source's; of the relay by which the group goes on.
-    /// Loss in an earlier broadcast, packets in a million.
-    std::optional<std::uint32_t> loss_remembered_ppm;
-    std::uint32_t resident_blocks = 64;
-    /// Spare buffers, on disk, for blocks that lack chunks when `resident_blocks` are in use.
-    std::uint32_t spill_blocks = 0;
-    /// Size of the socket buffer that receives the group's packets, as the kernel counts; 0:
+    /// Size of the sockets' buffers that receive the group's packets, as the kernel counts; 0:
     /// not known.
     std::uint64_t group_buffer_bytes = 0;
     /// The member needs no byte of the object: a receiver has stored all of it, and only
@@ -293,12 +246,26 @@ struct CoreConfig {
     /// copy.
     std::vector<BlockRun> held_before;
     std::uint64_t bytes_held_before = 0;  ///< Bytes of these blocks.
-    Duration ready_timeout{};             ///< By then every member must have answered an OFFER.
-    /// How long a member may make no progress, alive or silent.
-    Duration stall_timeout{};
+    // Time-outs of 0 have their defaults (timeouts.h).
+    Duration ready_timeout{};  ///< By then every member must have answered an OFFER.
+    Duration stall_timeout{};  ///< How long a member may make no progress, alive or silent.
     /// How much longer than usual finishing may take, on every member.
     Duration finish_extra{};
     Duration linger{};  ///< How long a member that holds the object waits for RELEASE.
+};
+
+/// The parameters of a core, fixed when it is made.
+struct CoreConfig : BroadcastSettings {
+    std::uint16_t members = 2;  ///< Size of the group, 2 .. 65535; ranks are 0 .. members-1.
+    std::uint32_t session = 0;
+    std::uint32_t chunk_bytes = 1444;  ///< 1472 minus header and tag, at MTU 1500.
+    /// The chunk size to fall back to where a path drops the larger packets; 0: none.
+    std::uint32_t chunk_bytes_fallback = 0;
+    /// Loss in an earlier broadcast, packets in a million.
+    std::optional<std::uint32_t> loss_remembered_ppm{};
+    std::uint32_t resident_blocks = 64;
+    /// Spare buffers, on disk, for blocks that lack chunks when `resident_blocks` are in use.
+    std::uint32_t spill_blocks = 0;
 };
 
 template <class Core>

@@ -66,7 +66,7 @@ bool may_go_with_offers(const CoreConfig& config,
 bool goes_with_offers(const CoreConfig& config,
                       const ObjectShape& shape,
                       const ParityLimits& limits) {
-    return config.readiness_policy == ReadinessPolicy::none &&
+    return config.policies.readiness == ReadinessPolicy::none &&
            may_go_with_offers(config, shape, limits);
 }
 

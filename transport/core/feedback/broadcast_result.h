@@ -2,7 +2,7 @@
 //
 // This is the one place that says what a failed member means for the group. By default one
 // failed member fails all, because a job needs the file on each of its nodes. Where the site
-// wants it (FaultPolicy::drop) a failed receiver is dropped, and the broadcast succeeds when
+// wants it (drops_failed) a failed receiver is dropped, and the broadcast succeeds when
 // all others hold the object; a failed source fails all, and so does the loss of every
 // receiver.
 #pragma once
@@ -22,7 +22,7 @@ class BroadcastResult {
   public:
     explicit BroadcastResult(const CoreConfig& config)
         : source_{config.source},
-          policy_{config.fault_policy},
+          drops_failed_{config.drops_failed},
           done_{config.members},
           settled_{config.members} {}
 
@@ -43,7 +43,7 @@ class BroadcastResult {
         if (is_receiver && settled_.has(rank)) {
             return false;
         }
-        if (is_receiver && policy_ == FaultPolicy::drop) {
+        if (is_receiver && drops_failed_) {
             dropped_.push_back({.rank = rank, .why = std::move(why)});
             settled_.add(rank);
             return true;
@@ -67,7 +67,7 @@ class BroadcastResult {
 
   private:
     Rank source_;
-    FaultPolicy policy_;
+    bool drops_failed_;
     RankSet done_;
     RankSet settled_;
     std::vector<DroppedMember> dropped_;

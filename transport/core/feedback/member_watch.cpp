@@ -89,7 +89,7 @@ std::vector<Accusation> MemberWatch::poll(Instant now,
         return {};
     }
     next_at_ = now + config_.stall_timeout / kLooks;
-    const bool is_first_enough = config_.fault_policy == FaultPolicy::fail;
+    const bool is_first_enough = !config_.drops_failed;
     std::vector<Accusation> accused;
     std::uint32_t others = 0;
     std::uint32_t watched = 0;

@@ -7,8 +7,8 @@ namespace stage::core {
 
 AwayMembers::AwayMembers(const CoreConfig& config, const LeaveLimits& limits, bool is_short)
     : limits_{limits},
-      is_on_{config.leave_policy == LeavePolicy::congested && !is_short &&
-             config.rate_bytes_per_s == 0 && config.rate_policy == RatePolicy::quantile},
+      is_on_{config.policies.leave == LeavePolicy::congested && !is_short &&
+             config.rate_bytes_per_s == 0 && config.policies.rate == RatePolicy::quantile},
       count_max_{config.members} {
 }
 

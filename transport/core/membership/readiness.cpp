@@ -188,7 +188,7 @@ std::optional<Accusation> Readiness::accuse(Instant now) const {
         "no datagram passes between the source and this node, though all were wired up: the "
         "data ports (DataPortRange, UDP) are closed in a firewall, packets of the interfaces' "
         "MTU are dropped, or stagecast ended there";
-    if (absent > 1 && config_.fault_policy == FaultPolicy::fail) {
+    if (absent > 1 && !config_.drops_failed) {
         why += " (and " + std::to_string(absent - 1) +
                (absent == 2 ? " more node)" : " more nodes)");
     }

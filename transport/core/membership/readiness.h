@@ -50,7 +50,7 @@ class Readiness {
     [[nodiscard]] bool is_complete() const { return ready_.is_full(); }
     /// True if data may be sent.
     [[nodiscard]] bool may_begin() const {
-        const bool is_fenced = config_.readiness_policy != ReadinessPolicy::none;
+        const bool is_fenced = config_.policies.readiness != ReadinessPolicy::none;
         return is_small_ ? has_offered_all_ : (is_complete() || !is_fenced);
     }
     /// Names a member that has not answered in time.

@@ -47,7 +47,7 @@ wire::Ending hand_over_of(const CoreConfig& config) {
     release.why =
         "multicast does not reach all nodes, so that the others go on over TCP, which "
         "the stagecast of this node cannot";
-    release.relay_degree = config.relay_degree;
+    release.relay_degree = config.next_relay_degree;
     return release;
 }
 

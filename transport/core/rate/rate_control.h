@@ -15,7 +15,7 @@ class RateControl {
   public:
     RateControl(const CoreConfig& config, const Limits& limits)
         : policy_{std::in_place_type<PaceSearch>, config, limits} {
-        if (config.rate_policy == RatePolicy::acker && config.rate_bytes_per_s == 0) {
+        if (config.policies.rate == RatePolicy::acker && config.rate_bytes_per_s == 0) {
             policy_.emplace<AckerWindow>(config, limits);
         }
     }

@@ -34,7 +34,7 @@ class PeerChoice {
         : own_{config.own},
           source_{config.source},
           members_{config.members},
-          policy_{config.peer_policy},
+          policy_{config.policies.peers},
           prng_{prng},
           lacking_{config.members},
           given_{config.members} {}

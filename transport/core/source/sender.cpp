@@ -35,9 +35,9 @@ CoreConfig first_config(const CoreConfig& given,
         config.chunk_bytes = std::exchange(config.chunk_bytes_fallback, 0U);
     }
     if (may_go_with_offers(config, shape, limits.parity)) {
-        config.readiness_policy = ReadinessPolicy::none;
+        config.policies.readiness = ReadinessPolicy::none;
     }
-    return config.readiness_policy == ReadinessPolicy::none ? config : given;
+    return config.policies.readiness == ReadinessPolicy::none ? config : given;
 }
 
 /// Parities replace nearly all lost packets, so hardly any receiver needs an early END. On a
@@ -466,7 +466,7 @@ void Sender::Transmission::answer_probe(Instant now) {
         return;
     }
     outcome.phase = Phase::handed_over;
-    outcome.relay_degree = config.relay_degree;
+    outcome.relay_degree = config.next_relay_degree;
     outcome.unreached = unreached;
     ending.hand_over(now);
     repairs.server().clear();

@@ -213,7 +213,7 @@ TEST_CASE("when nothing more is sent it hears the group again, and goes on fetch
 TEST_CASE("the source knows which members are away, by the last LEFT of each") {
     CoreConfig config = config_of(0, 9);
     config.rate_bytes_per_s = 0;
-    config.leave_policy = LeavePolicy::congested;
+    config.policies.leave = LeavePolicy::congested;
     AwayMembers away{config, LeaveLimits{}, false};
     CHECK(away.on_left(rank(3), {.id = 5, .standing = Standing::away}));
     CHECK_FALSE(away.on_left(rank(3), {.id = 5, .standing = Standing::away}));
@@ -302,7 +302,7 @@ TEST_CASE("where the site does not allow it the source sends no PULSE and hears 
     config.rate_bytes_per_s = 0;
     for (const auto policy : {LeavePolicy::never, LeavePolicy::congested}) {
         const bool is_allowed = policy == LeavePolicy::congested;
-        config.leave_policy = policy;
+        config.policies.leave = policy;
         AwayMembers away{config, LeaveLimits{}, false};
         away.start(kStart);
         CHECK(away.deadline().has_value() == is_allowed);
@@ -310,16 +310,16 @@ TEST_CASE("where the site does not allow it the source sends no PULSE and hears 
         CHECK(away.on_left(rank(3), {.id = 1, .standing = Standing::away}) == is_allowed);
         CHECK(away.is_fetching(rank(3)) == is_allowed);
     }
-    CHECK(CoreConfig{}.leave_policy == LeavePolicy::never);
+    CHECK(CoreConfig{}.policies.leave == LeavePolicy::never);
 }
 
 TEST_CASE("a configured rate, a small object and the acker's window have no pulses") {
     CoreConfig config = config_of(0, 9);
-    config.leave_policy = LeavePolicy::congested;
+    config.policies.leave = LeavePolicy::congested;
     CHECK_FALSE(AwayMembers(config, LeaveLimits{}, false).is_on());
     config.rate_bytes_per_s = 0;
     CHECK(AwayMembers(config, LeaveLimits{}, false).is_on());
     CHECK_FALSE(AwayMembers(config, LeaveLimits{}, true).is_on());
-    config.rate_policy = RatePolicy::acker;
+    config.policies.rate = RatePolicy::acker;
     CHECK_FALSE(AwayMembers(config, LeaveLimits{}, false).is_on());
 }

@@ -307,7 +307,7 @@ TEST_CASE("a solicitation of a member that has answered changes nothing") {
 
 TEST_CASE("a small object's offer waits for its descriptors, and nothing leaves before it") {
     CoreConfig config = config_of(0, 3);
-    config.readiness_policy = ReadinessPolicy::none;
+    config.policies.readiness = ReadinessPolicy::none;
     Readiness readiness{config, {.blocks = 2, .object_bytes = 300}, {}};
     readiness.start(kStart, milliseconds{2});
     ControlQueue out{100};
@@ -330,7 +330,7 @@ TEST_CASE("a small object's offer waits for its descriptors, and nothing leaves 
 
 TEST_CASE("where failed members are dropped, all of them are named at once, each by itself") {
     CoreConfig config = config_of(0, 5);
-    config.fault_policy = FaultPolicy::drop;
+    config.drops_failed = true;
     MemberWatch watch{config, {}, 100};
     watch.start(kStart);
     RankSet done{5};
@@ -384,7 +384,7 @@ TEST_CASE("one failed member fails the group, the first reason stands") {
 
 TEST_CASE("a failed receiver is dropped where the site wants it, and the others succeed") {
     CoreConfig config = config_of(0, 4);
-    config.fault_policy = FaultPolicy::drop;
+    config.drops_failed = true;
     BroadcastResult result{config};
     result.on_done(rank(0));
     result.on_done(rank(1));
@@ -415,7 +415,7 @@ TEST_CASE("a failed receiver is dropped where the site wants it, and the others 
 
 TEST_CASE("a broadcast that reached no receiver is no success") {
     CoreConfig config = config_of(0, 3);
-    config.fault_policy = FaultPolicy::drop;
+    config.drops_failed = true;
     BroadcastResult result{config};
     result.on_done(rank(0));
     CHECK(result.on_failed(rank(2), {Blame::node, "silent"}));

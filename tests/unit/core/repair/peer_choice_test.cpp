@@ -122,7 +122,7 @@ TEST_CASE(
 TEST_CASE("in a ring the one before is asked, then the one before that") {
     Prng prng{1};
     CoreConfig config = config_of(2, 6);
-    config.peer_policy = PeerPolicy::ring;
+    config.policies.peers = PeerPolicy::ring;
     PeerChoice peers{config, prng};
     CHECK(peers.draw(kStart, {}, true) == rank(1));
     CHECK(peers.draw(kStart, std::array{rank(1)}, true) == rank(0));

@@ -87,7 +87,7 @@ TEST_CASE("RELEASE is repeated until all have confirmed it, or for a while") {
 
 TEST_CASE("a hand-over is repeated, by unicast too where the group is not heard") {
     CoreConfig config = config_of(0, 3);
-    config.relay_degree = 4;
+    config.next_relay_degree = 4;
     SourceEnding ending{config, {}};
     ControlQueue control{100};
     ending.name_unreached({rank(2)});
@@ -114,7 +114,7 @@ TEST_CASE("a hand-over is repeated, by unicast too where the group is not heard"
 
 TEST_CASE("a hand-over is a failure to a member that cannot relay") {
     CoreConfig config = config_of(1, 3);
-    config.relay_degree = 2;
+    config.next_relay_degree = 2;
     wire::Ending release = hand_over_of(config);
     release.unreached = runs_of({rank(2)}, config);
     const auto failed = result_of(release, config, false);
@@ -134,7 +134,7 @@ TEST_CASE("a hand-over is a failure to a member that cannot relay") {
 
 TEST_CASE("RELEASE lists the members that were dropped, and does not wait for them") {
     CoreConfig config = config_of(0, 4);
-    config.fault_policy = FaultPolicy::drop;
+    config.drops_failed = true;
     SourceEnding ending{config, {}};
     ControlQueue control{100};
     ending.fail(rank(3), Blame::node, "silent");

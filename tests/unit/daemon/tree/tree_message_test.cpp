@@ -80,8 +80,7 @@ StagePlan some_plan() {
     plan.push_token.fill(std::byte{5});
     plan.is_root_spared = true;
     plan.drops_failed = true;
-    plan.policies = {
-        .rate_control = RateControl::acker, .readiness = ReadyWait::none, .flows = 2};
+    plan.policies = {.rate = RatePolicy::acker, .readiness = ReadinessPolicy::none, .flows = 2};
     plan.request = some_request();
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;

@@ -1,0 +1,37 @@
+// What all nodes of a stage have alike and their workers use.
+//
+// The root draws it from its configuration. It goes in the plan to the other daemons, and from
+// each of them in SETUP to its worker, whole.
+#pragma once
+
+#include "transport/settings/policies.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace stage {
+
+struct StageSettings {
+    std::array<std::byte, 16> session{};
+    std::array<std::byte, 32> group_key{};
+    std::string group_address;  ///< Numeric, "239.192.0.7" or "ff35::7"; empty: no multicast.
+    std::uint16_t group_port = 0;
+    std::uint8_t rails = 1;  ///< Consecutive addresses of the group; at most its flows.
+    Transport transport = Transport::automatic;
+    Protection protection = Protection::encrypt;
+    std::uint64_t rate_max = 0;       ///< Upper limit, bits per second on the wire; 0: none.
+    bool rate_is_configured = false;  ///< Send at rate_max; otherwise search for the rate.
+    Policies policies;
+    /// Of an array task whose patterns may need them (spec/name_pattern.h); else 0.
+    std::uint32_t array_job_id = 0;
+    std::uint32_t array_task_id = 0;
+    bool cards_follow = false;  ///< Cards go through the daemons, not through PMIx.
+    /// The others go on without a node that fails while the files are on their way.
+    bool drops_failed = false;
+
+    bool operator==(const StageSettings&) const = default;
+};
+
+}  // namespace stage
