@@ -3,6 +3,7 @@
 //
 // The unreachable members fetch the object from the others, and no other member notices. No
 // stage fails because multicast does.
+#include "tests/sim/relay/relay_world.h"
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
 
@@ -417,6 +418,35 @@ TEST_CASE("multicast ceases in mid-transfer", "[.cease_table]") {
                 static_cast<double>(ran.world.host(0).data_sent()) /
                     static_cast<double>(plan.chunks()));
             std::fflush(stdout);
+        }
+    }
+}
+
+/// In wire times of the object: a relay whose members hold its first blocks already, each up to
+/// a few more or fewer, as after a multicast that ceased for all of them. MiB=, MEMBERS=.
+TEST_CASE("a relay goes on where multicast ceased", "[.cease_table]") {
+    const auto members = static_cast<std::uint32_t>(number_of("MEMBERS", 8));
+    const auto blocks = static_cast<std::uint32_t>(number_of("MiB", 64));
+    for (const std::uint32_t percent : {10U, 50U}) {
+        for (const std::uint32_t apart : {0U, 1U, 4U, 16U}) {
+            RelayPlan plan{.members = members, .object_bytes = std::uint64_t{blocks} << 20U};
+            Prng chance{7};
+            for (std::uint32_t rank = 1; rank < members; ++rank) {
+                const auto more = static_cast<std::uint32_t>(chance.below(apart + 1));
+                plan.held_before[rank] = {
+                    {.first = BlockIndex{0}, .count = blocks * percent / 100 + more}};
+            }
+            RelayWorld world{plan};
+            world.run(std::chrono::minutes{5});
+            const auto held = world.last_held();
+            REQUIRE(held);
+            const double wire = static_cast<double>(world.wire_time().count());
+            std::printf("after %2u %%, up to %2u blocks apart: %5.2f, source sent %5.2f\n",
+                        percent,
+                        apart,
+                        static_cast<double>(held->count()) / wire,
+                        static_cast<double>(world.bytes_sent(0)) /
+                            static_cast<double>(plan.object_bytes));
         }
     }
 }

@@ -22,9 +22,9 @@ inline constexpr Duration kLinger = std::chrono::seconds{60};
     return config.stall_timeout * limits.finish_factor + config.finish_extra;
 }
 
-/// The source is silent for at most this part of a stall_timeout, and at most a second.
+/// The source is silent for at most this part of a stall_timeout, and at most this time.
 inline constexpr int kAlivePart = 8;
-inline constexpr Duration kAliveMax = std::chrono::seconds{1};
+inline constexpr Duration kAliveMax = std::chrono::milliseconds{250};
 
 [[nodiscard]] inline Duration alive_every(const CoreConfig& config) {
     return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);

@@ -26,11 +26,11 @@ class GroupReach {
     };
 
     GroupReach(const CoreConfig& config, const EndingLimits& limits)
-        : speaks_every_{limits.offer_max},
-          alive_every_{std::max<Duration>(limits.offer_max, alive_every(config))} {}
+        : speaks_every_{std::max<Duration>(limits.offer_max, alive_every(config))},
+          proof_{speaks_every_ * 3 / 2} {}
 
-    /// An OFFER arrived: from now on the source may be silent for longer.
-    void begin() { speaks_every_ = alive_every_; }
+    /// An OFFER arrived, so that the group did reach this member.
+    void begin() { proof_ = speaks_every_ * kProofPackets; }
     /// A multicast packet arrived; or this member left the group, so none is expected. True if
     /// the source was being asked.
     bool on_group(Instant now) {
@@ -42,7 +42,7 @@ class GroupReach {
     void on_alone(Instant now) {
         if (is_asking_ && !is_waiting_ && !is_unreachable_) {
             is_waiting_ = true;
-            next_ = now + speaks_every_ * 3 / 2;
+            next_ = now + proof_;
         }
     }
 
@@ -67,8 +67,11 @@ class GroupReach {
     }
 
   private:
+    /// Beside the two that it missed before it asked: that many are not lost by chance.
+    static constexpr int kProofPackets = 4;
+
     Duration speaks_every_;
-    Duration alive_every_;
+    Duration proof_;  ///< How long it waits after the source's answer.
     bool is_asking_ = false;
     bool is_unreachable_ = false;
     bool is_waiting_ = false;
