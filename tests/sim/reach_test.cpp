@@ -95,7 +95,8 @@ TEST_CASE("where the group reaches no member the source reads a block once, when
 }
 
 // It then read what was left at its disk's speed, far ahead of all, and most of it again.
-// (Those that hear the group request in another order than the others, so some is read twice.)
+// (Those that hear the group request in another order than the others, so some is read twice or
+// three times: 256 to 770 readings, depending on when they hear it again.)
 TEST_CASE("where the group reaches some members again the source still reads on demand",
           "[scenario][reach]") {
     for (const bool is_configured : {true, false}) {
@@ -117,7 +118,7 @@ TEST_CASE("where the group reaches some members again the source still reads on 
                         members,
                         again,
                         static_cast<unsigned long long>(loads));
-            CHECK(loads <= 256 * 5 / 2);
+            CHECK(loads <= 256 * 13 / 4);
             const Duration last = held_after(ran, "reached again in the middle");
             CHECK(ran.world.held_after(0) > last / 2);
             CHECK(last < seconds{1} + (members == 2 ? 2 : 4) * plan.wire_time());
