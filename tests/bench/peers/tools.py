@@ -38,10 +38,10 @@ def succeeded(results, what):
 
 
 class Stagecast:
-    """The engine alone, with a host file; protection is the default, encrypt."""
+    """The engine alone, with a host file; protection is the default, encrypt, unless it says otherwise."""
 
-    def __init__(self, name="stagecast", share=None, transport="auto"):
-        self.name, self.share, self.transport = name, share, transport
+    def __init__(self, name="stagecast", share=None, transport="auto", protection="encrypt"):
+        self.name, self.share, self.transport, self.protection = name, share, transport, protection
 
     def fits(self, cell):
         return self.share is None or cell.rate_bits is not None
@@ -49,7 +49,7 @@ class Stagecast:
     def run(self, group):
         limit = group.cell.limit_seconds
         words = [WORKER, f"--hosts={SHARED}/hosts", f"--key-file={SHARED}/key", "--interface=eth0", f"--timeout={limit:.0f}",
-                 f"--transport={self.transport}"]
+                 f"--transport={self.transport}", f"--protection={self.protection}"]
         if self.share:
             words.append(f"--rate={rate_of(group.cell, self.share)}bit")
         tasks = [host.start([*words, f"--rank={host.rank}", f"--dest={DEST}"], "/tmp/log") for host in group.receivers]
@@ -203,6 +203,7 @@ TOOLS = [
     Stagecast(),
     Stagecast("stagecast, configured rate", share=0.99),
     Stagecast("stagecast, unicast", transport="tcp"),
+    Stagecast("stagecast, unicast unprotected", transport="tcp", protection="none"),
     Uftp(),
     Uftp("uftp, TFMCC", tfmcc=True),
     Udpcast(),
