@@ -117,3 +117,52 @@ down_in_mid_transfer() {
   [ "$(rc_of n3)" = 1 ]
   says n3 "network interface 'eth1' is down"
 }
+
+# announce ADDRESS-OR-NOTHING: to multipath TCP, each host's second rail.
+announce() {
+  local node
+  for node in "${NODES[@]}"; do
+    lab on "$node" ip mptcp limits set add_addr_accepted 7 subflows 7
+    lab on "$node" ip mptcp endpoint flush
+    [ "${1:-}" = nothing ] ||
+      lab on "$node" ip mptcp endpoint add "$(lab on "$node" ip -4 -br address show eth1 | grep -oE '10[.0-9]+')" dev eth1 port 6899 signal
+  done
+}
+
+@test "a relay uses the rails that are announced to multipath TCP, and only the first with a rate limit" {
+  [ -e /proc/sys/net/mptcp/enabled ] || skip "a kernel without multipath TCP"
+  local rail
+  source_file 40000000
+  announce
+  look_at n0
+  look_at n2
+  group --transport=tcp --compress=no
+  ends
+  received
+  echo "# n0 sent $(since n0 eth0 tx) and $(since n0 eth1 tx) bytes" >&3
+  for rail in eth0 eth1; do
+    since_is_over n0 $rail tx 10000000
+    since_is_over n2 $rail rx 10000000
+  done
+  [ $(($(since n0 eth0 tx) + $(since n0 eth1 tx))) -lt 60000000 ]
+
+  rm -f "$WORK"/n*.rc
+  STARTED=()
+  look_at n0
+  group --transport=tcp --compress=no --rate-max=150mbit
+  ends
+  received
+  [ "$(since n0 eth1 tx)" -lt 100000 ]
+  announce nothing
+}
+
+@test "a relay with rails of which none is announced uses the first" {
+  [ -e /proc/sys/net/mptcp/enabled ] || skip "a kernel without multipath TCP"
+  source_file 5000000
+  announce nothing
+  look_at n0
+  group --transport=tcp --compress=no
+  ends
+  received
+  [ "$(since n0 eth1 tx)" -lt 100000 ]
+}

@@ -23,7 +23,7 @@ struct TcpEndpoints {
     UniqueFd listener;             ///< See open_listener().
     std::vector<Address> members;  ///< By rank: the address on which the member listens.
     Rank own;
-    Shaping shaping{};
+    Shaping shaping{};                 ///< Multipath only if the listener is.
     std::size_t packet_bytes_max = 0;  ///< Of a whole packet.
 };
 

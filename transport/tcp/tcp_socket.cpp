@@ -21,8 +21,12 @@ constexpr int kLeastTimeoutOption = 45;
 /// RTT.
 constexpr int kLeastTimeoutUs = 50'000;
 
-Result<UniqueFd> make_socket(int family) {
-    UniqueFd fd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+Result<UniqueFd> make_socket(int family, const Shaping& shaping) {
+    constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    UniqueFd fd{shaping.is_multipath ? ::socket(family, kKind, IPPROTO_MPTCP) : -1};
+    if (!fd) {
+        fd.reset(::socket(family, kKind, 0));
+    }
     if (!fd) {
         return Error::from_errno(Blame::node, "opening a TCP socket");
     }
@@ -60,7 +64,7 @@ Status bind_to(int socket, const Address& address) {
 }
 
 Result<UniqueFd> listen_on(const Address& own, const Shaping& shaping) {
-    auto socket = make_socket(own.family());
+    auto socket = make_socket(own.family(), shaping);
     if (!socket) {
         return socket;
     }
@@ -91,10 +95,17 @@ Result<UniqueFd> open_listener(const Address& own,
     return listen_on(own.with_port(0), shaping);
 }
 
+bool is_multipath(int listener) {
+    int protocol = 0;
+    socklen_t length = sizeof protocol;
+    return ::getsockopt(listener, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
+           protocol == IPPROTO_MPTCP;
+}
+
 Result<UniqueFd> begin_connection(const Address& own,
                                   const Address& peer,
                                   const Shaping& shaping) {
-    auto socket = make_socket(peer.family());
+    auto socket = make_socket(peer.family(), shaping);
     if (!socket) {
         return socket;
     }

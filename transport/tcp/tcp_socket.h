@@ -15,7 +15,17 @@ struct Shaping {
     std::uint8_t dscp = 8;  ///< CS1, "less than best effort".
     /// The kernel spaces a connection's packets so that it sends no faster; 0: no limit.
     std::uint64_t bytes_per_s = 0;
+    /// Multipath TCP (RFC 8684): the kernel divides a connection over the paths that both
+    /// hosts' administrators have announced. Where the kernel or the peer has none it is TCP.
+    /// Not with bytes_per_s, which the kernel (6.18) does not limit for it.
+    bool is_multipath = false;
 };
+
+/// True for a rate, in bits per second, to which connections must be held: 0 and the default of
+/// RateMax, 100 Gbit/s, or more are none.
+[[nodiscard]] constexpr bool limits_rate(std::uint64_t bits_per_s) {
+    return bits_per_s > 0 && bits_per_s < 100'000'000'000;
+}
 
 /// Listens on the address `own`, on the first port of `first` .. `last` that is free. If other
 /// programs have all of them it is a port that the kernel chooses, so that no user can keep a
@@ -23,6 +33,9 @@ struct Shaping {
 [[nodiscard]] Result<UniqueFd> open_listener(const Address& own,
                                              std::pair<std::uint16_t, std::uint16_t> ports,
                                              const Shaping& shaping);
+
+/// True if it listens for multipath connections, too.
+[[nodiscard]] bool is_multipath(int listener);
 
 /// Begins a connection from the address `own`, any port, to `peer`. It stands when the socket
 /// is writable and connection_error() is 0.

@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::uint64_t kMaxBufferBytes = 1U << 30U;  // The kernel's limit is an int.
 
+/// At most `most` of this node's rails, with addresses of a family.
 Result<std::vector<udp::Rail>> own_rails(const Config& config,
-                                         const udp::GroupFlows& flows,
+                                         int family,
+                                         std::size_t most,
                                          const udp::Neighbours& neighbours) {
     if (config.interfaces.empty()) {
         return Error{Blame::node,
@@ -23,10 +25,9 @@ Result<std::vector<udp::Rail>> own_rails(const Config& config,
     for (RailNames& entry : entries) {
         std::ranges::transform(entry, entry.begin(), udp::interface_called);
     }
-    auto rails =
-        udp::choose_rails(entries, udp::interfaces_here(flows.first.family(), neighbours));
-    if (rails && rails->size() > flows.rails) {
-        rails->resize(flows.rails);
+    auto rails = udp::choose_rails(entries, udp::interfaces_here(family, neighbours));
+    if (rails && rails->size() > most) {
+        rails->resize(most);
     }
     return rails;
 }
@@ -50,22 +51,29 @@ Result<udp::Rail> known_rail(const udp::Neighbours& neighbours) {
     return udp::Rail{.name = found->name, .address = found->address};
 }
 
+/// How a relay's connections are made. The kernel can't limit a multipath connection's rate.
+tcp::Shaping relay_shaping(const Config& config, std::size_t rails) {
+    return {.dscp = static_cast<std::uint8_t>(config.dscp),
+            .is_multipath = rails > 1 && !tcp::limits_rate(config.rate_max * 8)};
+}
+
 }  // namespace
 
 Result<DataSockets> open_relay_sockets(const Config& config,
                                        const udp::Neighbours& neighbours) {
+    std::size_t rail_count = 1;
     auto rail = known_rail(neighbours);
     if (!config.interfaces.empty()) {
-        const auto rails =
-            own_rails(config, {.first = neighbours.own.value_or(Address{})}, neighbours);
+        const auto rails = own_rails(
+            config, neighbours.own.value_or(Address{}).family(), kPolicyRailsMax, neighbours);
         rail = rails ? Result<udp::Rail>{rails->front()} : Result<udp::Rail>{rails.error()};
+        rail_count = rails ? rails->size() : 0;
     }
     if (!rail) {
         return rail.error();
     }
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
-    auto listener = tcp::open_listener(
-        rail->address, ports, {.dscp = static_cast<std::uint8_t>(config.dscp)});
+    auto listener = tcp::open_listener(rail->address, ports, relay_shaping(config, rail_count));
     if (!listener) {
         return listener.error();
     }
@@ -80,7 +88,7 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                       const udp::Neighbours& neighbours,
                                       bool is_source,
                                       bool may_relay) {
-    const auto rails = own_rails(config, flows, neighbours);
+    const auto rails = own_rails(config, flows.first.family(), flows.rails, neighbours);
     if (!rails) {
         return rails.error();
     }
@@ -108,8 +116,8 @@ Result<DataSockets> open_data_sockets(const Config& config,
     }
     DataSockets sockets;
     if (may_relay) {
-        auto listener =
-            tcp::open_listener(rails->front().address, ports, {.dscp = options.dscp});
+        auto listener = tcp::open_listener(
+            rails->front().address, ports, relay_shaping(config, rails->size()));
         if (!listener) {
             return listener.error();
         }

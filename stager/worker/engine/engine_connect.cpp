@@ -103,8 +103,12 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     const bool relays = options.transport == Transport::tcp;
     UniqueFd listener;
     if (options.transport != Transport::udp) {
-        Result<UniqueFd> opened =
-            tcp::open_listener(own, ports_range(), {.dscp = options.dscp});
+        Result<UniqueFd> opened = tcp::open_listener(
+            own,
+            ports_range(),
+            {.dscp = options.dscp,
+             .is_multipath = group.rails.size() > 1 && !tcp::limits_rate(options.rate_max) &&
+                             !tcp::limits_rate(options.configured_rate)});
         if (!opened) {
             return std::move(opened).error();
         }

@@ -42,5 +42,29 @@ TEST_CASE("both ends of a connection time out sooner than TCP by itself", "[tcp]
     }
 }
 
+TEST_CASE("a multipath listener takes multipath connections and plain ones", "[tcp]") {
+    const auto own = Address::parse("127.0.0.1", 0);
+    REQUIRE(own);
+    const auto plain = tcp::open_listener(*own, {43'201, 43'300}, {});
+    REQUIRE(plain);
+    CHECK_FALSE(tcp::is_multipath(plain->get()));
+    const auto listener = tcp::open_listener(*own, {43'201, 43'300}, {.is_multipath = true});
+    REQUIRE(listener);  // Of one kind or the other.
+    const auto place = udp::bound_address(listener->get());
+    REQUIRE(place);
+    for (const bool is_multipath : {true, false}) {
+        const tcp::Shaping shaping{.is_multipath = is_multipath};
+        const auto child = tcp::begin_connection(*own, *place, shaping);
+        REQUIRE(child);
+        pollfd made{.fd = listener->get(), .events = POLLIN, .revents = 0};
+        REQUIRE(::poll(&made, 1, 10'000) == 1);
+        const UniqueFd parent = tcp::accept_connection(listener->get(), shaping);
+        REQUIRE(parent);
+        CHECK(::send(parent.get(), "x", 1, MSG_NOSIGNAL) == 1);
+        pollfd readable{.fd = child->get(), .events = POLLIN, .revents = 0};
+        CHECK(::poll(&readable, 1, 10'000) == 1);
+    }
+}
+
 }  // namespace
 }  // namespace stage
