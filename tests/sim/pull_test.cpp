@@ -122,6 +122,15 @@ TEST_CASE("seed 74645: pulls have the link while the stream stands still", "[sce
     CHECK(ran.world.held_after() < seconds{12});
 }
 
+// A stream that waits for repairs does not show what the path takes. (Repairs followed it, and
+// it them, to 1 Mbit/s: this was not over after 31 s.)
+TEST_CASE("seed 33075845: pulls do not slow down with the stream that waits for them",
+          "[scenario]") {
+    const Ran ran{draw_plan(33075845)};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{20});
+}
+
 TEST_CASE("pulls on slow links", "[.pulls]") {
     std::printf("%6s %5s %6s %9s | %8s %8s %9s\n",
                 "Mbit/s",

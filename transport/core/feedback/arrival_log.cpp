@@ -1,5 +1,7 @@
 #include "transport/core/feedback/arrival_log.h"
 
+#include "transport/core/base/limits.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -10,6 +12,11 @@ constexpr Duration kDrainWindow = std::chrono::milliseconds{20};
 /// With fewer packets the arrival rate would be that of a single burst.
 constexpr std::uint32_t kRatePacketsMin = 64;
 constexpr Duration kRateTimeMin = std::chrono::microseconds{100};
+/// A stream that stands still for this time has nothing that it may send.
+constexpr Duration kPause = RepairLimits{}.stream_pause;
+/// Measurements with the pause, and with the packets after it, which pass the token bucket of a
+/// shaper at once.
+constexpr std::uint32_t kUnsteady = 2;
 constexpr std::uint64_t kMost = 0xffffffffU;
 
 std::uint32_t per_second(std::uint64_t count, Duration time) {
@@ -17,10 +24,15 @@ std::uint32_t per_second(std::uint64_t count, Duration time) {
     return static_cast<std::uint32_t>(std::min(count * 1'000'000'000 / ns, kMost));
 }
 
+std::uint32_t smoothed(std::uint32_t before, std::uint32_t now) {
+    return before == 0 ? now : before - before / 4 + now / 4;
+}
+
 }  // namespace
 
 void ArrivalLog::on_packet(Instant now, const Datagram& datagram) {
     const Mark here{.number = datagram.header.packet_number, .at = datagram.arrived_at};
+    notice_pause(datagram);
     if (mark_.number == 0) {
         base_ = mark_ = here;
         last_at_ = here.at;
@@ -51,9 +63,24 @@ void ArrivalLog::measure_rate(const Mark& here) {
         return;
     }
     const std::uint32_t now = per_second(since_pace_, here.at - pace_.at);
-    packets_per_s_ = packets_per_s_ == 0 ? now : packets_per_s_ - packets_per_s_ / 4 + now / 4;
+    packets_per_s_ = smoothed(packets_per_s_, now);
+    if (unsteady_ == 0) {
+        steady_packets_per_s_ = smoothed(steady_packets_per_s_, now);
+    } else {
+        --unsteady_;
+    }
     pace_ = here;
     since_pace_ = 0;
+}
+
+/// Of the first pass: while it pauses, keep-alives and repeats arrive.
+void ArrivalLog::notice_pause(const Datagram& datagram) {
+    if (first_pass_at_ && datagram.arrived_at - *first_pass_at_ >= kPause) {
+        unsteady_ = kUnsteady;
+    }
+    if (datagram.header.is_data() && (datagram.header.flags & wire::kFlagRepeat) == 0) {
+        first_pass_at_ = datagram.arrived_at;
+    }
 }
 
 void ArrivalLog::measure_drain(Instant now) {

@@ -26,6 +26,9 @@ class ArrivalLog {
     [[nodiscard]] std::uint64_t heard_ever() const { return heard_ever_; }
     /// Recent packets per second; 0 before enough arrived.
     [[nodiscard]] std::uint32_t packets_per_s() const { return packets_per_s_; }
+    /// The same of packets between which the stream never paused, and so what its path takes;
+    /// 0 before enough of these arrived.
+    [[nodiscard]] std::uint32_t steady_packets_per_s() const { return steady_packets_per_s_; }
 
     /// Fills in the report's fields on the stream, and begins the next span.
     void take(Instant now, wire::Report& report);
@@ -37,6 +40,7 @@ class ArrivalLog {
     };
 
     void measure_rate(const Mark& here);
+    void notice_pause(const Datagram& datagram);
     void measure_drain(Instant now);
 
     Mark base_;  ///< The begin of the span.
@@ -52,6 +56,11 @@ class ArrivalLog {
     Mark pace_;  ///< Where the current measurement of packets_per_s() began.
     std::uint32_t since_pace_ = 0;
     std::uint32_t packets_per_s_ = 0;
+    std::uint32_t steady_packets_per_s_ = 0;
+    /// When the last chunk of the first pass arrived.
+    std::optional<Instant> first_pass_at_;
+    /// Measurements, from the current one on, that show a pause or what follows it.
+    std::uint32_t unsteady_ = 0;
     std::uint32_t drained_ = 0;
     std::optional<Instant> drained_since_;
     std::uint32_t drain_ = 0;

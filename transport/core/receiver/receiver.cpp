@@ -81,8 +81,15 @@ struct Receiver::Reception {
     }
     /// With headers; 0: not known yet.
     [[nodiscard]] std::uint64_t stream_bytes_per_s() const {
-        return std::uint64_t{reporter.arrivals().packets_per_s()} *
-               (config.chunk_bytes + kWireOverheadBytes);
+        return bytes_of(reporter.arrivals().packets_per_s());
+    }
+    [[nodiscard]] StreamRate stream_rate() const {
+        const std::uint32_t steady = reporter.arrivals().steady_packets_per_s();
+        return {.bytes_per_s = steady > 0 ? bytes_of(steady) : stream_bytes_per_s(),
+                .is_steady = steady > 0};
+    }
+    [[nodiscard]] std::uint64_t bytes_of(std::uint32_t packets) const {
+        return std::uint64_t{packets} * (config.chunk_bytes + kWireOverheadBytes);
     }
     [[nodiscard]] std::optional<Duration> disk_timeout() const;
 
@@ -569,7 +576,7 @@ void Receiver::Reception::work_on_blocks(Instant now) {
         return;
     }
     parities.poll(reassembly);
-    repairs.poll(now, reassembly, stream_bytes_per_s(), control);
+    repairs.poll(now, reassembly, stream_rate(), control);
     if (pacer.rate_bytes_per_s() != repairs.rate_bytes_per_s()) {
         pacer.set_rate(now, repairs.rate_bytes_per_s());
     }

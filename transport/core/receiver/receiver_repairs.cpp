@@ -49,7 +49,7 @@ void ReceiverRepairs::set_outside(Instant now, std::uint64_t bytes_per_s, bool i
 
 void ReceiverRepairs::poll(Instant now,
                            Reassembly& reassembly,
-                           std::uint64_t stream_bytes_per_s,
+                           const StreamRate& stream,
                            ControlQueue& out) {
     const bool has_settled = highest_received_.advance(now, gap_age());
     const Position settled = highest_received_.settled();
@@ -67,7 +67,7 @@ void ReceiverRepairs::poll(Instant now,
                           std::min(settled.block, reassembly.map().blocks()),
                           puller_,
                           out);
-    puller_.on_stream(now, stream_bytes_per_s);
+    puller_.on_stream(now, stream);
     puller_.poll(now, settled, reassembly.map(), out);
 }
 

@@ -36,12 +36,8 @@ class ReceiverRepairs {
     void set_outside(Instant now, std::uint64_t bytes_per_s, bool is_swarm);
     void set_swarm(bool is_swarm) { puller_.set_swarm(is_swarm); }
 
-    /// Opens blocks that are missing and requests their chunks. `stream_bytes_per_s`: 0 if it
-    /// is not known yet.
-    void poll(Instant now,
-              Reassembly& reassembly,
-              std::uint64_t stream_bytes_per_s,
-              ControlQueue& out);
+    /// Opens blocks that are missing and requests their chunks.
+    void poll(Instant now, Reassembly& reassembly, const StreamRate& stream, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline(const Reassembly& reassembly) const;
 
     [[nodiscard]] const HighestReceived& highest_received() const { return highest_received_; }

@@ -515,15 +515,20 @@ std::uint64_t Puller::stream_share() const {
     return std::max<std::uint64_t>(rate_ / 100 * limits_.stream_share_percent, 1);
 }
 
-void Puller::on_stream(Instant now, std::uint64_t bytes_per_s) {
-    if (is_configured_ || has_link(now) || alone_ || bytes_per_s == 0) {
+/// Each rate is followed once: what repairs found out since is newer. And a stream that pauses
+/// is no slower for the path's sake. (It may wait for just these repairs: they would follow it,
+/// and it them, down to the least rate.)
+void Puller::on_stream(Instant now, const StreamRate& stream) {
+    if (is_configured_ || has_link(now) || alone_ || stream.bytes_per_s == followed_ ||
+        (is_stream_known_ && !stream.is_steady)) {
         return;
     }
+    followed_ = stream.bytes_per_s;
     is_stream_known_ = true;
-    least_rate_ = std::clamp(bytes_per_s / kLeastPart,
+    least_rate_ = std::clamp(stream.bytes_per_s / kLeastPart,
                              rate_limits_.least_bytes_per_s,
                              rate_limits_.most_bytes_per_s);
-    set_rate(bytes_per_s / 10 * 9);
+    set_rate(stream.bytes_per_s / 10 * 9);
 }
 
 void Puller::set_rate(std::uint64_t bytes_per_s) {

@@ -27,6 +27,14 @@
 
 namespace stage::core {
 
+/// How fast the source's packets arrive, headers included.
+struct StreamRate {
+    std::uint64_t bytes_per_s = 0;  ///< 0: not known.
+    /// The stream never paused meanwhile. If it did, because it waited for its window or its
+    /// disk, the path takes more than this, and perhaps much more.
+    bool is_steady = true;
+};
+
 class Puller {
   public:
     /// `prng` must outlive this.
@@ -43,8 +51,8 @@ class Puller {
     void set_swarm(bool is_swarm) { is_swarm_ = is_swarm; }
     /// The members do so, and the source sends nothing to the group any more.
     [[nodiscard]] bool is_swarm() const { return is_swarm_ && alone_ && is_ended_; }
-    /// The rate at which the source's packets arrive: the link takes answers as fast as these.
-    void on_stream(Instant now, std::uint64_t bytes_per_s);
+    /// The source's packets arrive at this rate, so the link takes answers as fast.
+    void on_stream(Instant now, const StreamRate& stream);
     /// A packet of the first pass arrived.
     void on_stream_packet(Instant now) { stream_at_ = now; }
     /// A requested chunk arrived, from the asked peer or another.
@@ -162,6 +170,7 @@ class Puller {
     std::uint64_t least_rate_;
     std::uint64_t rate_;
     RepairRateSearch search_;
+    std::uint64_t followed_ = 0;        ///< The stream's rate that set rate_ last.
     std::optional<Instant> stream_at_;  ///< When a packet of the stream last arrived.
     Pacer pacer_;
     PeerChoice peers_;

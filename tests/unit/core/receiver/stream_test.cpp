@@ -109,6 +109,34 @@ TEST_CASE("a late packet is counted, but marks nothing") {
     CHECK(report.received == 3);
 }
 
+TEST_CASE("while a stream pauses it does not show what its path takes") {
+    ArrivalLog log;
+    Instant now = kStart;
+    std::uint64_t number = 0;
+    const auto bring = [&](int packets, Duration each, bool is_first_pass) {
+        for (int i = 0; i < packets; ++i) {
+            now += each;
+            Datagram datagram = arrival(++number, now);
+            datagram.header.type =
+                is_first_pass ? wire::PacketType::data : wire::PacketType::describe;
+            log.on_packet(now, datagram);
+        }
+    };
+    bring(66, milliseconds{1}, true);
+    CHECK(log.steady_packets_per_s() == log.packets_per_s());
+    CHECK(log.steady_packets_per_s() > 900);
+    const std::uint32_t before = log.steady_packets_per_s();
+    for (int block = 0; block < 40; ++block) {
+        bring(4, milliseconds{30}, false);  // Keep-alives.
+        bring(20, milliseconds{1}, true);
+    }
+    CHECK(log.packets_per_s() < 300);
+    CHECK(log.steady_packets_per_s() == before);
+    bring(200, microseconds{500}, true);
+    bring(64, microseconds{500}, true);
+    CHECK(log.steady_packets_per_s() > before);
+}
+
 TEST_CASE("what the sockets dropped is reported once, their fill as it is") {
     ArrivalLog log;
     wire::Report report;

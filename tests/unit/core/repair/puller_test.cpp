@@ -306,18 +306,48 @@ TEST_CASE("without a configured rate, many lost chunks lower it") {
 TEST_CASE("while the stream lasts, repairs follow its rate, up and down") {
     Prng prng{1};
     Puller puller{asker_config(4, 0), {}, prng};
-    puller.on_stream(kStart, 0);  // not known yet
+    puller.on_stream(kStart, {});  // not known yet
     CHECK(puller.rate_bytes_per_s() == Limits{}.rate.start_bytes_per_s);
-    puller.on_stream(kStart, 1'000'000'000);  // a shaper's bucket
+    puller.on_stream(kStart, {.bytes_per_s = 1'000'000'000});  // a shaper's bucket
     CHECK(puller.rate_bytes_per_s() == 900'000'000);
-    puller.on_stream(kStart, 2'000'000);
+    puller.on_stream(kStart, {.bytes_per_s = 2'000'000});
     CHECK(puller.rate_bytes_per_s() == 1'800'000);
-    puller.on_stream(kStart, 10);
+    puller.on_stream(kStart, {.bytes_per_s = 10});
     CHECK(puller.rate_bytes_per_s() == Limits{}.rate.least_bytes_per_s);
-    puller.on_stream(kStart, 2'000'000);
+    puller.on_stream(kStart, {.bytes_per_s = 2'000'000});
     puller.on_end(kStart);
-    puller.on_stream(kStart, 500'000'000);
+    puller.on_stream(kStart, {.bytes_per_s = 500'000'000});
     CHECK(puller.rate_bytes_per_s() == 1'800'000);
+}
+
+TEST_CASE("repairs do not follow a stream that pauses, unless nothing else is known") {
+    Prng prng{1};
+    Puller puller{asker_config(4, 0), {}, prng};
+    puller.on_stream(kStart, {.bytes_per_s = 1'000'000, .is_steady = false});
+    CHECK(puller.rate_bytes_per_s() == 900'000);
+    puller.on_stream(kStart, {.bytes_per_s = 300'000, .is_steady = false});
+    CHECK(puller.rate_bytes_per_s() == 900'000);
+    puller.on_stream(kStart, {.bytes_per_s = 2'000'000});
+    CHECK(puller.rate_bytes_per_s() == 1'800'000);
+}
+
+TEST_CASE("what repairs found out during a pause stays until the stream is measured anew") {
+    Asker asker{4, 16, 0};
+    asker.puller.on_stream(kStart, {.bytes_per_s = 2'000'000});
+    asker.puller.on_stream_packet(kStart);
+    const Instant later = kStart + seconds{1};  // The stream pauses.
+    const auto requests = asker.look(later, kAll);
+    REQUIRE(requests.size() == 1);
+    for (std::uint32_t chunk = 0; chunk < 16; ++chunk) {
+        asker.give(later + microseconds{100}, requests[0].first, chunk);
+    }
+    const std::uint64_t found = asker.puller.rate_bytes_per_s();
+    CHECK(found > 1'800'000);
+    asker.puller.on_stream_packet(later + milliseconds{1});
+    asker.puller.on_stream(later + milliseconds{1}, {.bytes_per_s = 2'000'000});
+    CHECK(asker.puller.rate_bytes_per_s() == found);
+    asker.puller.on_stream(later + milliseconds{1}, {.bytes_per_s = 1'000'000});
+    CHECK(asker.puller.rate_bytes_per_s() == 900'000);
 }
 
 TEST_CASE(

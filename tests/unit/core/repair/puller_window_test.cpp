@@ -206,7 +206,7 @@ TEST_CASE("back in the group a member requests as before") {
     fetcher.puller.set_alone(fetcher.now, 200'000);
     fetcher.run(seconds{1});
     fetcher.puller.set_alone(fetcher.now, 0);
-    fetcher.puller.on_stream(fetcher.now, 100'000'000);
+    fetcher.puller.on_stream(fetcher.now, {.bytes_per_s = 100'000'000});
     fetcher.run(seconds{1});
     fetcher.came = 0;
     fetcher.run(seconds{1});
@@ -218,7 +218,7 @@ TEST_CASE("back in the group a member requests as before") {
 TEST_CASE("beside a stream that stands still a member requests with its whole rate") {
     const bool stands = GENERATE(false, true);
     Fetcher fetcher;
-    fetcher.puller.on_stream(fetcher.now, 10'000'000);
+    fetcher.puller.on_stream(fetcher.now, {.bytes_per_s = 10'000'000});
     fetcher.puller.on_stream_packet(stands ? fetcher.now - seconds{1}
                                            : fetcher.now + seconds{1});
     fetcher.run(seconds{1});
