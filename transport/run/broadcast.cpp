@@ -8,6 +8,7 @@
 #include "transport/core/source/sender.h"
 #include "transport/run/any_core.h"
 #include "transport/run/core_settings.h"
+#include "transport/run/flow_reader.h"
 #include "transport/run/loop.h"
 #include "transport/run/object/disk_queue.h"
 #include "transport/run/object/object_io.h"
@@ -22,8 +23,6 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kDeferredBlocksMax = 16;
-/// By how much the queues on two rails may differ: a switch's or a shaper's buffer.
-constexpr Duration kRailSkew = std::chrono::milliseconds{30};
 
 /// What both sides share: everything but the core itself and the object.
 class Member {
@@ -42,8 +41,8 @@ class Member {
         auto inboxes =
             config.own == config.source ? decltype(driver.take_flows()){} : driver.take_flows();
         if (!inboxes.empty()) {
-            const Duration skew = config.rails > 1 ? kRailSkew : Duration{};
-            flows_.emplace(std::move(inboxes), seal_, config.source, skew);
+            const Duration skew = config.rails > 1 ? Flows::kRailSkew : Duration{};
+            flows_.emplace(read_flows(std::move(inboxes), seal_, config.source), skew);
         }
     }
 

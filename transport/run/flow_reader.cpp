@@ -18,19 +18,19 @@ void write_event(int event) {
 
 }  // namespace
 
-FlowReader::FlowReader(std::unique_ptr<FlowInbox> inbox,
-                       seal::FlowSeal seal,
-                       const std::atomic<std::uint64_t>& heard,
-                       int event)
+FlowReader::FlowReader(std::unique_ptr<FlowInbox> inbox, seal::FlowSeal seal)
     : inbox_{std::move(inbox)},
       seal_{std::move(seal)},
-      heard_{heard},
-      event_{event},
       stopped_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
     invariant(static_cast<bool>(stopped_), "the kernel gives an eventfd");
     for (std::size_t set = 0; set < kFlowSets; ++set) {
         free_.push_back({.set = set, .packets = {}});
     }
+}
+
+void FlowReader::start(const std::atomic<std::uint64_t>& heard, int event) {
+    heard_ = &heard;
+    event_ = event;
     thread_ = std::jthread{[this](const std::stop_token& stop) { work(stop); }};
 }
 
@@ -119,7 +119,7 @@ Status FlowReader::read(FlowBatch& batch) {
     if (Status received = inbox_->receive(batch.set, packets_); !received) {
         return received;
     }
-    const std::uint64_t heard = heard_.load(std::memory_order_relaxed);
+    const std::uint64_t heard = heard_->load(std::memory_order_relaxed);
     for (const ReceivedPacket& packet : packets_) {
         if (const auto opened = seal_.open(packet.bytes, heard)) {
             batch.packets.push_back({.opened = *opened, .stamp_ns = packet.stamp_ns});
@@ -139,6 +139,19 @@ void FlowReader::hand_over(FlowBatch batch, Status read) {
             std::move(batch);
     }
     write_event(event_);
+}
+
+std::vector<std::unique_ptr<FlowFeed>> read_flows(
+    std::vector<std::unique_ptr<FlowInbox>> inboxes,
+    const seal::SessionSeal& seal,
+    Rank source) {
+    std::vector<std::unique_ptr<FlowFeed>> readers;
+    for (std::unique_ptr<FlowInbox>& inbox : inboxes) {
+        const Flow flow{static_cast<std::uint8_t>(readers.size())};
+        readers.push_back(
+            std::make_unique<FlowReader>(std::move(inbox), seal.flow(source, flow)));
+    }
+    return readers;
 }
 
 }  // namespace stage

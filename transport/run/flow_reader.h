@@ -7,8 +7,8 @@
 #pragma once
 
 #include "transport/os/unique_fd.h"
-#include "transport/run/driver.h"
-#include "transport/seal/flow_seal.h"
+#include "transport/run/flow_feed.h"
+#include "transport/seal/session_seal.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -21,45 +21,25 @@
 
 namespace stage {
 
-/// An opened packet of a flow.
-struct FlowPacket {
-    seal::Opened opened;  ///< In the flow's buffers.
-    std::int64_t stamp_ns = 0;
-};
-
-/// What one call received, in the order of arrival.
-struct FlowBatch {
-    std::size_t set = 0;  ///< The set of buffers that the packets are in.
-    std::vector<FlowPacket> packets;
-    std::uint64_t overflow = 0;  ///< The flow's counter at that time.
-    std::uint8_t fill = 0;
-};
-
-class FlowReader {
+class FlowReader final : public FlowFeed {
   public:
-    /// `heard` is the largest packet number of the source that arrived on any flow. `event`, a
-    /// descriptor, is written to whenever the result of next() or has_more() may have changed.
-    /// Both must outlive this.
-    FlowReader(std::unique_ptr<FlowInbox> inbox,
-               seal::FlowSeal seal,
-               const std::atomic<std::uint64_t>& heard,
-               int event);
-    ~FlowReader();
+    FlowReader(std::unique_ptr<FlowInbox> inbox, seal::FlowSeal seal);
     FlowReader(const FlowReader&) = delete;
     FlowReader& operator=(const FlowReader&) = delete;
+    ~FlowReader() override;
 
-    /// The oldest batch that was handed over, of one packet or more. An error means that this
-    /// flow has failed.
-    [[nodiscard]] Result<std::optional<FlowBatch>> next();
-    /// True if a packet has reached this host by this flow that next() has not returned.
-    [[nodiscard]] bool has_more();
-    /// Frees the batch's buffers.
-    void give_back(FlowBatch batch);
+    /// Starts the thread.
+    void start(const std::atomic<std::uint64_t>& heard, int event) override;
+    [[nodiscard]] Result<std::optional<FlowBatch>> next() override;
+    [[nodiscard]] bool has_more() override;
+    void give_back(FlowBatch batch) override;
 
-    /// Ends the thread; its counters can be read then.
-    void stop();
-    [[nodiscard]] const DriverCounters& counters() const { return inbox_->counters(); }
-    [[nodiscard]] const seal::SealCounters& refused() const { return seal_.counters(); }
+    /// Ends the thread.
+    void stop() override;
+    [[nodiscard]] const DriverCounters& counters() const override { return inbox_->counters(); }
+    [[nodiscard]] const seal::SealCounters& refused() const override {
+        return seal_.counters();
+    }
 
   private:
     void work(const std::stop_token& stop);
@@ -70,8 +50,8 @@ class FlowReader {
 
     std::unique_ptr<FlowInbox> inbox_;
     seal::FlowSeal seal_;
-    const std::atomic<std::uint64_t>& heard_;
-    int event_;
+    const std::atomic<std::uint64_t>* heard_ = nullptr;
+    int event_ = -1;
     UniqueFd stopped_;                     ///< Readable once the thread shall end.
     std::vector<ReceivedPacket> packets_;  ///< The thread's.
 
@@ -83,5 +63,11 @@ class FlowReader {
     Status failed_;
     std::jthread thread_;  ///< Last: it uses all of the above.
 };
+
+/// A reader for each flow of `source`, by flow.
+[[nodiscard]] std::vector<std::unique_ptr<FlowFeed>> read_flows(
+    std::vector<std::unique_ptr<FlowInbox>> inboxes,
+    const seal::SessionSeal& seal,
+    Rank source);
 
 }  // namespace stage

@@ -20,16 +20,14 @@ constexpr Duration kSkewMax = std::chrono::milliseconds{50};
 
 }  // namespace
 
-Flows::Flows(std::vector<std::unique_ptr<FlowInbox>> inboxes,
-             const seal::SessionSeal& seal,
-             Rank source,
-             Duration skew)
+Flows::Flows(std::vector<std::unique_ptr<FlowFeed>> feeds, Duration skew)
     : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, skew_{skew} {
     invariant(static_cast<bool>(event_), "the kernel gives an eventfd");
-    for (std::size_t i = 0; i < inboxes.size(); ++i) {
-        const Flow flow{static_cast<std::uint8_t>(i)};
-        fronts_.emplace_back().reader = std::make_unique<FlowReader>(
-            std::move(inboxes[i]), seal.flow(source, flow), heard_, event_.get());
+    for (std::unique_ptr<FlowFeed>& feed : feeds) {
+        fronts_.emplace_back().feed = std::move(feed);
+    }
+    for (Front& front : fronts_) {
+        front.feed->start(heard_, event_.get());
     }
 }
 
@@ -50,7 +48,7 @@ Status Flows::take(std::vector<FlowPacket>& packets, std::size_t at_most, Durati
 void Flows::give_back_used() {
     for (Front& front : fronts_) {
         for (FlowBatch& batch : front.used) {
-            front.reader->give_back(std::move(batch));
+            front.feed->give_back(std::move(batch));
         }
         front.used.clear();
     }
@@ -84,14 +82,14 @@ Result<bool> Flows::look_at_fronts() {
         any = any || front.batch.has_value();
     }
     const auto is_known = [](Front& front) {
-        front.is_dry = front.is_dry || (!front.batch && !front.reader->has_more());
+        front.is_dry = front.is_dry || (!front.batch && !front.feed->has_more());
         return front.batch || front.is_dry;
     };
     return any && std::ranges::all_of(fronts_, is_known);
 }
 
 Status Flows::take_next(Front& front) {
-    Result<std::optional<FlowBatch>> next = front.reader->next();
+    Result<std::optional<FlowBatch>> next = front.feed->next();
     if (!next) {
         return std::move(next).error();
     }
@@ -186,14 +184,14 @@ std::uint8_t Flows::fill() const {
 
 void Flows::stop() {
     for (Front& front : fronts_) {
-        front.reader->stop();
+        front.feed->stop();
     }
 }
 
 DriverCounters Flows::counters() const {
     DriverCounters sum;
     for (const Front& front : fronts_) {
-        sum += front.reader->counters();
+        sum += front.feed->counters();
     }
     return sum;
 }
@@ -201,7 +199,7 @@ DriverCounters Flows::counters() const {
 seal::SealCounters Flows::refused() const {
     seal::SealCounters sum;
     for (const Front& front : fronts_) {
-        sum += front.reader->refused();
+        sum += front.feed->refused();
     }
     return sum;
 }
@@ -209,7 +207,7 @@ seal::SealCounters Flows::refused() const {
 std::vector<std::uint64_t> Flows::received() const {
     std::vector<std::uint64_t> counts;
     for (const Front& front : fronts_) {
-        counts.push_back(front.reader->counters().packets_received);
+        counts.push_back(front.feed->counters().packets_received);
     }
     return counts;
 }

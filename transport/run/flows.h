@@ -1,6 +1,6 @@
 // Merges the packets of several flows into the order of their packet numbers.
 //
-// Each flow is received by a thread of its own (flow_reader.h), and one thread may be late. If
+// Each flow is received by a thread of its own (flow_feed.h), and one thread may be late. If
 // its packets were passed on after younger ones of other flows, they would look lost, be
 // requested and be sent twice. So a packet waits until every flow has shown its next one or has
 // no more, neither in its socket nor in its thread's hands. Flows over the same path need no
@@ -10,10 +10,11 @@
 // packets that arrive after later ones of other flows.
 #pragma once
 
-#include "transport/run/flow_reader.h"
-#include "transport/seal/session_seal.h"
+#include "transport/os/unique_fd.h"
+#include "transport/run/flow_feed.h"
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -23,13 +24,12 @@ namespace stage {
 
 class Flows {
   public:
-    /// Starts a thread for each flow. `seal` gives each what it needs to open the source's
-    /// packets. `skew`: how much later than another a live flow may bring packets that were
-    /// sent earlier, before anything is learned about it.
-    Flows(std::vector<std::unique_ptr<FlowInbox>> inboxes,
-          const seal::SessionSeal& seal,
-          Rank source,
-          Duration skew = {});
+    /// By how much the queues on two rails may differ: a switch's or a shaper's buffer.
+    static constexpr Duration kRailSkew = std::chrono::milliseconds{30};
+
+    /// Starts what brings each flow, by flow. `skew`: how much later than another a live flow
+    /// may bring packets that were sent earlier, before anything is learned about it.
+    explicit Flows(std::vector<std::unique_ptr<FlowFeed>> feeds, Duration skew = {});
     ~Flows();
     Flows(const Flows&) = delete;
     Flows& operator=(const Flows&) = delete;
@@ -59,7 +59,7 @@ class Flows {
 
   private:
     struct Front {
-        std::unique_ptr<FlowReader> reader;
+        std::unique_ptr<FlowFeed> feed;
         std::optional<FlowBatch> batch;  ///< With a packet that was not taken yet.
         std::size_t next = 0;            ///< The next of its packets.
         /// It had nothing more after the batches at all other fronts had arrived.

@@ -1,5 +1,7 @@
 #include "transport/run/flows.h"
 
+#include "transport/run/flow_reader.h"
+
 #include <catch2/catch.hpp>
 
 #include <poll.h>
@@ -124,7 +126,7 @@ struct Group {
             fakes.push_back(inbox.get());
             inboxes.push_back(std::move(inbox));
         }
-        merged.emplace(std::move(inboxes), receiver, kSource, skew);
+        merged.emplace(read_flows(std::move(inboxes), receiver, kSource), skew);
     }
 
     Packet packet(std::uint8_t flow,
