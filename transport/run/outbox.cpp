@@ -273,23 +273,40 @@ Outbox::Batch* Outbox::batch_for(const TrainTarget& target, const Queued& next) 
 }
 
 /// The next flow in turn that leaves this host and whose outlet has room; where none leaves,
-/// any that has room.
+/// any that has room. (Packets that wait for a full outlet do not go by one that is dead.)
 Outbox::Batch* Outbox::take_flow(TrainTarget& target, const Queued& next) {
-    for (const bool may_be_dead : {false, true}) {
+    const auto first_that = [&](const auto& is_wanted) -> Batch* {
         for (std::uint8_t tried = 0; tried < flows_; ++tried) {
             const auto flow = static_cast<std::uint8_t>((next_flow_ + tried) % flows_);
             target.flow = Flow{flow};
             Batch* const batch = batch_for(target, next);
-            const auto leaves = [&] {
-                return !outlet_of(target).is_stuck && driver_.carries(target.flow);
-            };
-            if (batch != nullptr && (may_be_dead || leaves())) {
+            if (batch != nullptr && is_wanted()) {
                 next_flow_ = static_cast<std::uint8_t>((flow + 1) % flows_);
                 return batch;
             }
         }
+        return nullptr;
+    };
+    if (Batch* const batch = first_that([&] { return leaves(target); })) {
+        return batch;
     }
-    return nullptr;
+    return any_leaves() ? nullptr : first_that([] { return true; });
+}
+
+/// Packets to the group by this flow are not known to be lost.
+bool Outbox::leaves(const TrainTarget& target) {
+    return !outlet_of(target).is_stuck && driver_.carries(target.flow);
+}
+
+bool Outbox::any_leaves() {
+    TrainTarget target{.to_group = true, .peer = {}, .flow = {}};
+    for (std::uint8_t flow = 0; flow < flows_; ++flow) {
+        target.flow = Flow{flow};
+        if (leaves(target)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Outbox::Outlet& Outbox::outlet_of(const TrainTarget& target) {

@@ -99,6 +99,8 @@ class Outbox {
     [[nodiscard]] Outlet& outlet_of(const TrainTarget& target);
     [[nodiscard]] Batch* batch_for(const TrainTarget& target, const Queued& next);
     [[nodiscard]] Batch* take_flow(TrainTarget& target, const Queued& next);
+    [[nodiscard]] bool leaves(const TrainTarget& target);
+    [[nodiscard]] bool any_leaves();
     Status offer(Outlet& outlet, Instant now);
     Status offer(Batch& batch);
     static void judge(Outlet& outlet, const Batch& batch, std::size_t before, Instant now);

@@ -333,6 +333,18 @@ TEST_CASE("an outlet that is full holds up no other") {
     CHECK(source.driver.flows == std::vector<Flow>(4, Flow{1}));
 }
 
+TEST_CASE("what waits for a full rail does not go by one that is down") {
+    TwoRails source;
+    source.driver.dead = {Flow{1}};
+    source.driver.full = {0};
+    source.send(chunks(0, 1));
+    source.send(chunks(1, 1));
+    CHECK(source.driver.flows.empty());
+    source.driver.full = {};
+    REQUIRE(source.outbox.flush({}));
+    CHECK(source.driver.flows == std::vector<Flow>(2, Flow{0}));
+}
+
 TEST_CASE("a control packet to one member overtakes DATA that was refused, and no other does") {
     TwoRails source;
     source.driver.full = {0, 1};
