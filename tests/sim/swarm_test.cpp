@@ -47,6 +47,7 @@ TEST_CASE("every scenario keeps the invariants", "[swarm]") {
     Marks marks;
     for (std::uint64_t seed = first; seed < first + runs; ++seed) {
         Plan plan = draw_plan(seed);
+        draw_rails(plan);
         draw_strikes(plan);  // (Named scenarios of earlier seeds stay what they were.)
         if (is_loud || runs == 1) {
             std::cout << "seed " << seed << ": " << plan.describe() << std::endl;

@@ -2,6 +2,8 @@
 
 #include "tests/sim/host/make_core.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 namespace stage::sim {
@@ -31,6 +33,11 @@ core::CoreConfig outbox_config(std::uint16_t rank, const Object& object, std::ui
     return config;
 }
 
+bool is_readable(int descriptor) {
+    pollfd wait{.fd = descriptor, .events = POLLIN, .revents = 0};
+    return ::poll(&wait, 1, 0) > 0;
+}
+
 }  // namespace
 
 Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
@@ -55,13 +62,18 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
       blocks_{plan.resident_blocks + (plan.spill_blocks > 0 ? 0 : Session::kLeavingBlocks),
               object_.held_bytes_max(),
               plan.spill_blocks > 0 ? &spare_ : nullptr},
-      outbox_{driver_, seal_, blocks_, outbox_config(rank, object_, seal_.demux())},
+      outbox_{driver_,
+              seal_,
+              blocks_,
+              outbox_config(rank, object_, seal_.demux()),
+              plan.stream_flows},
       disk_{plan,
             rank,
             content_,
             events_,
             own_chance_,
             [this] { wake_at(events_.now() + own_.wake_latency); }},
+      flows_{make_flows()},
       session_{{.core = core_,
                 .driver = driver_,
                 .seal = seal_,
@@ -69,9 +81,33 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
                 .disk = disk_,
                 .outbox = outbox_,
                 .watcher = *this,
+                .flows = flows_.get(),
                 .stamp_shift = &SimDriver::stamp_shift}},
       stalls_{plan.stalls, plan.seed * 1000 + rank} {
     seal_.prepare(Rank{plan.source});
+}
+
+/// As in broadcast.cpp: the source hears nothing by multicast.
+std::unique_ptr<Flows> Host::make_flows() {
+    if (plan_.stream_flows < 2 || &own_ == &plan_.member[plan_.source]) {
+        return nullptr;
+    }
+    std::vector<std::unique_ptr<FlowFeed>> feeds;
+    const SimFlow::Dependencies world{
+        .driver = driver_, .events = events_, .prng = own_chance_, .wake = [this] {
+            if (!stream_stays()) {
+                wake_at(events_.now() + wake_latency());
+            }
+        }};
+    const auto rank = static_cast<std::uint16_t>(&own_ - plan_.member.data());
+    for (std::uint8_t flow = 0; flow < plan_.stream_flows; ++flow) {
+        auto feed = std::make_unique<SimFlow>(
+            plan_, rank, world, seal_.flow(Rank{plan_.source}, Flow{flow}));
+        feeds_.push_back(feed.get());
+        feeds.push_back(std::move(feed));
+    }
+    return std::make_unique<Flows>(std::move(feeds),
+                                   plan_.rails > 1 ? Flows::kRailSkew : Duration{});
 }
 
 void Host::start() {
@@ -116,6 +152,9 @@ void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
         return;
     }
     at = plan_.stalls.holds_kernel ? stalls_.awake(at) : at;
+    if (train->to_group && flows_) {
+        return feeds_[train->header.flow.index()]->put(at, train, mask);
+    }
     if (driver_.inbox().put(at, train, mask) && !(train->to_group && stream_rests())) {
         wake_at(at + wake_latency());
     }
@@ -227,10 +266,13 @@ void Host::sleep() {
     const Instant due = clock_.world_time(waits_.until);
     wake_at(due + (due > events_.now() ? wake_latency() : Duration{}));
     if (waits_.outlets != 0) {
-        wake_at(driver_.room_at());
+        wake_at(driver_.room_at(waits_.outlets));
     }
     if (const auto first = driver_.inbox().first_at(stream_rests())) {
         wake_at(*first + wake_latency());
+    }
+    if (flows_ && !stream_stays() && is_readable(flows_->event_fd())) {
+        wake_at(events_.now() + wake_latency());
     }
 }
 
@@ -238,6 +280,21 @@ void Host::end() {
     over_at_ = over_at_ ? over_at_ : events_.now();
     driver_.inbox().clear();
     disk_.stop();
+    if (flows_) {
+        flows_->stop();
+    }
+}
+
+std::uint64_t Host::flows_full() const {
+    std::uint64_t times = 0;
+    for (const SimFlow* feed : feeds_) {
+        times += feed->times_full();
+    }
+    return times;
+}
+
+std::uint64_t Host::overflowed() const {
+    return driver_.inbox().overflowed() + (flows_ ? flows_->counters().socket_overflow : 0);
 }
 
 }  // namespace stage::sim

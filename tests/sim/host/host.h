@@ -1,14 +1,16 @@
 // A simulated member's process.
 //
-// The session, the outbox, the block buffers and the seal are those of transport/run; driver,
-// disk and clock are simulated. A host takes the session's turns when a process would wake up.
-// It has faults: its clock is off, it wakes late, its disk is slow, it crashes.
+// The session, the outbox, the block buffers, the merge of flows and the seal are those of
+// transport/run; driver, flows' sockets, disk and clock are simulated. A host takes the
+// session's turns when a process would wake up. It has faults: its clock is off, it wakes late,
+// its disk is slow, it crashes.
 #pragma once
 
 #include "tests/sim/host/clock.h"
 #include "tests/sim/host/content.h"
 #include "tests/sim/host/sim_disk.h"
 #include "tests/sim/host/sim_driver.h"
+#include "tests/sim/host/sim_flow.h"
 #include "tests/sim/host/sim_spare.h"
 #include "tests/sim/host/stalls.h"
 #include "tests/sim/host/watched_core.h"
@@ -58,6 +60,12 @@ class Host final : private Watcher {
     [[nodiscard]] std::optional<Instant> held_at() const { return held_at_; }
     [[nodiscard]] std::optional<Instant> over_at() const { return over_at_; }
     [[nodiscard]] std::uint64_t unopened() const { return seal_.counters().refused(); }
+    /// Packets by flow; empty with one flow.
+    [[nodiscard]] std::vector<std::uint64_t> received_by_flow() const {
+        return flows_ ? flows_->received() : std::vector<std::uint64_t>{};
+    }
+    /// How often a thread of a flow had no free buffers.
+    [[nodiscard]] std::uint64_t flows_full() const;
 
     // Of its parts, as tests ask for them.
     [[nodiscard]] const std::array<std::uint64_t, 16>& heard() const { return core_.heard(); }
@@ -72,13 +80,14 @@ class Host final : private Watcher {
     [[nodiscard]] std::optional<Instant> last_data_at() const { return driver_.last_data_at(); }
     [[nodiscard]] std::optional<Instant> left_at() const { return driver_.left_at(); }
     [[nodiscard]] bool hears_group() const { return driver_.hears_group(); }
-    [[nodiscard]] std::uint64_t overflowed() const { return driver_.inbox().overflowed(); }
+    [[nodiscard]] std::uint64_t overflowed() const;
 
   private:
     void on_progress(const core::Outcome&) override {}
     Status on_readable() override;
     [[nodiscard]] bool do_all_listen() const override { return true; }
 
+    [[nodiscard]] std::unique_ptr<Flows> make_flows();
     void all_listen(std::uint64_t);
     void wake_at(Instant when);
     void wake(std::uint64_t queued);
@@ -90,6 +99,7 @@ class Host final : private Watcher {
     void draw_lateness();
     [[nodiscard]] Duration wake_latency() const;
     [[nodiscard]] bool stream_rests() const { return waits_.stream != StreamWait::wakes; }
+    [[nodiscard]] bool stream_stays() const { return waits_.stream == StreamWait::stays; }
 
     const Plan& plan_;
     const MemberPlan& own_;
@@ -108,6 +118,8 @@ class Host final : private Watcher {
     BlockStore blocks_;
     Outbox outbox_;
     SimDisk disk_;
+    std::vector<SimFlow*> feeds_;  ///< By flow; those of flows_.
+    std::unique_ptr<Flows> flows_;
     Session session_;
 
     Stalls stalls_;

@@ -35,7 +35,6 @@ SimDriver::SimDriver(const Plan& plan,
 Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
     arrivals_.clear();
     taken_ = 0;
-    std::size_t bytes = 0;
     while (taken_ < plan_.packets_per_turn) {
         auto arrival = inbox_.take(events_.now(), !readable.stream);
         if (!arrival) {
@@ -45,7 +44,6 @@ Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
             continue;
         }
         taken_ += arrival->packets();
-        bytes += arrival->packets() * arrival->train->packet_bytes;
         arrivals_.push_back(*std::move(arrival));
     }
     counters_.socket_overflow = inbox_.overflowed();
@@ -53,9 +51,21 @@ Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
         const bool is_full = taken_ >= plan_.packets_per_turn;
         counters_.group_fill = is_full ? inbox_.fill(events_.now()) : std::uint8_t{0};
     }
-    buffer_.resize(std::max(buffer_.size(), bytes));
-    MutableBytes room{buffer_};
-    for (const Inbox::Arrival& arrival : arrivals_) {
+    unload(arrivals_, buffer_, packets);
+    arrivals_.clear();
+    return {};
+}
+
+void SimDriver::unload(std::span<const Inbox::Arrival> arrivals,
+                       std::vector<std::byte>& buffer,
+                       std::vector<ReceivedPacket>& packets) {
+    std::size_t bytes = 0;
+    for (const Inbox::Arrival& arrival : arrivals) {
+        bytes += arrival.packets() * arrival.train->packet_bytes;
+    }
+    buffer.resize(std::max(buffer.size(), bytes));
+    MutableBytes room{buffer};
+    for (const Inbox::Arrival& arrival : arrivals) {
         const Duration spacing = spacing_of(*arrival.train);
         for (PacketMask mask = arrival.mask; mask != 0; mask &= mask - 1) {
             const auto index = static_cast<std::uint32_t>(std::countr_zero(mask));
@@ -69,8 +79,6 @@ Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
             room = room.subspan(packet.size());
         }
     }
-    arrivals_.clear();
-    return {};
 }
 
 void SimDriver::corrupt(MutableBytes packet) {
@@ -82,9 +90,9 @@ void SimDriver::corrupt(MutableBytes packet) {
 
 /// From one packet of a train to the next where they arrive.
 Duration SimDriver::spacing_of(const Train& train) const {
-    return std::max(
-        train.spacing,
-        network_.downlink(rank_).time_of(train.body_bytes + core::kWireOverheadBytes));
+    return std::max(train.spacing,
+                    network_.downlink(rank_, network_.rail_of(train))
+                        .time_of(train.body_bytes + core::kWireOverheadBytes));
 }
 
 /// As a kernel stamps arrivals: by the host's clock, and never quite exactly.
@@ -96,8 +104,42 @@ Instant SimDriver::stamp(const Inbox::Arrival& arrival, std::uint32_t index, Dur
     return clock_.stamp(arrival.at - each * later) + Duration{late} + kEpoch;
 }
 
-Instant SimDriver::room_at() const {
-    return network_.uplink_drained(rank_, kUplinkFree);
+/// The first rail is the peers', too. Only the source sends to the group.
+std::size_t SimDriver::outlets() const {
+    return rank_ == plan_.source ? plan_.rails : 1;
+}
+
+std::size_t SimDriver::outlet_of(const TrainTarget& target) const {
+    return target.to_group ? target.flow.index() % outlets() : 0;
+}
+
+bool SimDriver::carries(Flow flow) {
+    const bool is_down = plan_.has_rail_harm(
+        RailHarm::down, rank_, flow.index() % outlets(), events_.now().time_since_epoch());
+    passed_over_ += is_down ? 1U : 0U;
+    return !is_down;
+}
+
+Instant SimDriver::blocked_until(std::size_t rail) const {
+    Instant until{};
+    for (const RailFault& fault : plan_.rail_faults) {
+        const bool is_now =
+            fault.is_of(rank_, rail) && fault.is_at(events_.now().time_since_epoch());
+        until = is_now && fault.harm == RailHarm::blocked ? std::max(until, Instant{fault.end})
+                                                          : until;
+    }
+    return until;
+}
+
+Instant SimDriver::room_at(std::uint32_t outlets) const {
+    Instant first{Duration::max()};
+    for (; outlets != 0; outlets &= outlets - 1) {
+        const auto rail = static_cast<std::size_t>(std::countr_zero(outlets));
+        first = std::min(first,
+                         std::max(network_.uplink(rank_, rail).drained_to(kUplinkFree),
+                                  blocked_until(rail)));
+    }
+    return first;
 }
 
 std::uint32_t SimDriver::body_bytes_on_links(const Train& train, std::uint32_t index) const {
@@ -109,7 +151,12 @@ std::uint32_t SimDriver::body_bytes_on_links(const Train& train, std::uint32_t i
 }
 
 Result<Sent> SimDriver::send(const stage::Train& given) {
-    if (plan_.uplink_buffer_bytes == 0 && network_.uplink_backlog(rank_) > kUplinkFull) {
+    const std::size_t rail = outlet_of(given.target);
+    const bool is_blocked = blocked_until(rail) > events_.now();
+    const Link& link = network_.uplink(rank_, rail);
+    if (is_blocked ||
+        (plan_.uplink_buffer_bytes == 0 && link.backlog_bytes(events_.now()) > kUplinkFull)) {
+        found_blocked_ += is_blocked ? 1U : 0U;
         ++counters_.send_refused;
         return Sent::would_block;
     }

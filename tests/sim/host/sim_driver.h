@@ -1,4 +1,7 @@
-// A simulated member's driver: its two sockets, and its link to the network.
+// A simulated member's driver: its sockets, and its links to the network.
+//
+// With several flows it has the peers' socket only: sim_flow.h has the others. A source with
+// rails has an outlet for each.
 #pragma once
 
 #include "tests/sim/host/clock.h"
@@ -25,6 +28,9 @@ class SimDriver final : public Driver {
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const stage::Train& train) override;
     Status hear_group(bool hears) override;
+    [[nodiscard]] bool carries(Flow flow) override;
+    [[nodiscard]] std::size_t outlets() const override;
+    [[nodiscard]] std::size_t outlet_of(const TrainTarget& target) const override;
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "sim"; }
@@ -32,8 +38,12 @@ class SimDriver final : public Driver {
     /// What has arrived, or will have at a time that is already known.
     [[nodiscard]] Inbox& inbox() { return inbox_; }
     [[nodiscard]] const Inbox& inbox() const { return inbox_; }
-    /// When it takes again what it refused.
-    [[nodiscard]] Instant room_at() const;
+    /// When one of these outlets takes again what it refused.
+    [[nodiscard]] Instant room_at(std::uint32_t outlets) const;
+    /// Copies packets that were taken from a socket into `buffer`, and appends them.
+    void unload(std::span<const Inbox::Arrival> arrivals,
+                std::vector<std::byte>& buffer,
+                std::vector<ReceivedPacket>& packets);
     /// Packets that the last receive() took from the sockets.
     [[nodiscard]] std::uint32_t taken() const { return taken_; }
     /// What converts its stamps, which are positive, to the host's clock.
@@ -45,10 +55,14 @@ class SimDriver final : public Driver {
     /// When it left the group for the first time.
     [[nodiscard]] std::optional<Instant> left_at() const { return left_at_; }
     [[nodiscard]] bool hears_group() const { return hears_group_; }
+    /// How often a rail without a link was passed over, and how often one was paused.
+    [[nodiscard]] std::uint64_t passed_over() const { return passed_over_; }
+    [[nodiscard]] std::uint64_t found_blocked() const { return found_blocked_; }
 
   private:
     static constexpr Duration kEpoch = std::chrono::hours{100'000};
 
+    [[nodiscard]] Instant blocked_until(std::size_t rail) const;
     [[nodiscard]] Duration spacing_of(const Train& train) const;
     [[nodiscard]] Instant stamp(const Inbox::Arrival& arrival,
                                 std::uint32_t index,
@@ -71,6 +85,8 @@ class SimDriver final : public Driver {
     DriverCounters counters_;
     std::uint32_t taken_ = 0;
     bool hears_group_ = true;
+    std::uint64_t passed_over_ = 0;
+    std::uint64_t found_blocked_ = 0;
     std::uint64_t data_sent_ = 0;
     std::optional<Instant> left_at_;
     std::optional<Instant> first_data_at_;

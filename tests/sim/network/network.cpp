@@ -58,22 +58,24 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
       next_loss_(plan.members),
       is_traced_{variable("TRACE") != nullptr} {
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
-        const std::uint64_t up =
-            plan.uplink_bytes_per_s > 0 ? plan.uplink_bytes_per_s : plan.link_bytes_per_s;
-        up_.emplace_back(up, plan.uplink_buffer_bytes, plan.uplink_bucket_bytes);
-        const std::uint64_t own = plan.member[rank].downlink_bytes_per_s;
-        down_.emplace_back(own > 0 ? own : plan.link_bytes_per_s, plan.port_buffer_bytes);
+        add_links(rank);
         const std::uint32_t ppm = plan.loss.independent_ppm + plan.member[rank].extra_loss_ppm;
         next_loss_[rank] = ppm > 0 ? draw_gap(prng, ppm) : 0;
     }
 }
 
-std::uint64_t Network::uplink_backlog(std::uint16_t member) const {
-    return up_[member].backlog_bytes(events_.now());
-}
-
-Instant Network::uplink_drained(std::uint16_t member, std::uint64_t bytes) const {
-    return up_[member].drained_to(bytes);
+void Network::add_links(std::uint16_t member) {
+    const auto one_of = [](std::uint64_t first, std::uint64_t second, std::uint64_t third) {
+        return first > 0 ? first : (second > 0 ? second : third);
+    };
+    for (std::size_t rail = 0; rail < plan_.rails; ++rail) {
+        const std::uint64_t slow = plan_.rail_bytes_per_s(member, rail);
+        up_.emplace_back(one_of(slow, plan_.uplink_bytes_per_s, plan_.link_bytes_per_s),
+                         plan_.uplink_buffer_bytes,
+                         plan_.uplink_bucket_bytes);
+        const std::uint64_t own = plan_.member[member].downlink_bytes_per_s;
+        down_.emplace_back(one_of(slow, own, plan_.link_bytes_per_s), plan_.port_buffer_bytes);
+    }
 }
 
 bool Network::is_honest() const {
@@ -105,7 +107,7 @@ void Network::send(Train& train) {
     if (is_traced_) {
         trace(train);
     }
-    Link& up = up_[train.from];
+    Link& up = up_[link_of(train.from, rail_of(train))];
     const Duration waits = up.backlog(events_.now());
     PacketMask all = train.all();
     // The first packet is at the switch while the others still leave.
@@ -127,7 +129,7 @@ void Network::trace(const Train& train) const {
             static_cast<double>(events_.now().time_since_epoch().count()) / 1e6,
             train.from,
             train.to_group ? "all/" : "",
-            train.to,
+            train.to_group ? train.header.flow.value() : train.to,
             static_cast<unsigned>(train.header.type),
             static_cast<unsigned long long>(train.header.packet_number + i),
             train.header.block.value(),
@@ -161,6 +163,28 @@ bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
         return (is_from && !is_to && partition.says_nothing) ||
                (is_to && !is_from && partition.hears_nothing);
     });
+}
+
+bool Network::is_rail_dead(const Train& train, std::uint16_t to) const {
+    const Duration time = events_.now().time_since_epoch();
+    return std::ranges::any_of(plan_.rail_faults, [&](const RailFault& fault) {
+        return (fault.harm == RailHarm::lost || fault.harm == RailHarm::down) &&
+               fault.is_at(time) &&
+               (fault.is_of(train.from, rail_of(train)) || fault.is_of(to, rail_of(train)));
+    });
+}
+
+PacketMask Network::without_rail_loss(std::uint16_t member,
+                                      const Train& train,
+                                      PacketMask mask) {
+    for (const RailFault& fault : plan_.rail_faults) {
+        const bool is_here = fault.is_of(member, rail_of(train)) &&
+                             fault.is_at(events_.now().time_since_epoch());
+        if (is_here && fault.harm == RailHarm::lossy) {
+            mask &= ~draw(fault.loss_ppm, mask);
+        }
+    }
+    return mask;
 }
 
 /// The switches have forgotten that it listens.
@@ -213,8 +237,8 @@ PacketMask Network::without_bursts(std::uint16_t member, const Train& train, Pac
             left &= ~(PacketMask{1} << i);
         } else if (prng_.chance_ppm(plan_.loss.burst_ppm)) {
             burst_until_[member] =
-                at + down_[member].time_of(std::uint64_t{plan_.loss.burst_packets} *
-                                           kBurstPacketBytes);
+                at + downlink(member, rail_of(train))
+                         .time_of(std::uint64_t{plan_.loss.burst_packets} * kBurstPacketBytes);
         }
     });
     return left;
@@ -265,10 +289,12 @@ void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask
     const bool healthy = is_healthy();
     const PacketMask sent = mask;
     mask = without_large(member, train, mask);
-    if (!plan_.partitions.empty() && is_cut(train.from, member, now)) {
+    if ((!plan_.partitions.empty() && is_cut(train.from, member, now)) ||
+        (!plan_.rail_faults.empty() && is_rail_dead(train, member))) {
         mask = 0;
     } else if (!healthy) {
         mask = survivors(member, train, mask);
+        mask = plan_.rail_faults.empty() ? mask : without_rail_loss(member, train, mask);
     }
     if (mask == 0) {
         lost_ += static_cast<std::uint64_t>(std::popcount(sent));
@@ -277,7 +303,8 @@ void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask
         }
         return;
     }
-    const Instant arrival = down_[member].carry(now, train, mask) + plan_.propagation;
+    Link& down = down_[link_of(member, rail_of(train))];
+    const Instant arrival = down.carry(now, train, mask) + plan_.propagation;
     lost_ += static_cast<std::uint64_t>(std::popcount(sent & ~mask));
     if (is_traced_ && mask != sent) {
         trace_lost(member, train, sent & ~mask);

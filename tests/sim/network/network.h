@@ -1,7 +1,8 @@
 // The simulated network.
 //
-// One switch. Each member has an uplink and a downlink with a rate and a queue; the switch
-// multiplies multicast. Loss, duplication and reordering are drawn for each packet and member.
+// One switch for each rail. Each member has an uplink and a downlink on it, with a rate and a
+// queue; the switch multiplies multicast. Loss, duplication and reordering are drawn for each
+// packet and member.
 #pragma once
 
 #include "tests/sim/network/events.h"
@@ -27,20 +28,26 @@ class Network {
     void send(Train& train);
     /// What is sent to the group reaches this member, or not.
     void hear_group(std::uint16_t member, bool hears) { hears_[member] = hears; }
-    [[nodiscard]] std::uint64_t uplink_backlog(std::uint16_t member) const;
-    [[nodiscard]] Instant uplink_drained(std::uint16_t member, std::uint64_t bytes) const;
 
     [[nodiscard]] bool is_honest() const;
-    [[nodiscard]] const Link& downlink(std::uint16_t member) const { return down_[member]; }
-    [[nodiscard]] const Link& uplink(std::uint16_t member) const { return up_[member]; }
+    /// The first rail carries what is to one member.
+    [[nodiscard]] std::size_t rail_of(const Train& train) const {
+        return train.to_group ? train.header.flow.index() % plan_.rails : 0;
+    }
+    [[nodiscard]] const Link& downlink(std::uint16_t member, std::size_t rail = 0) const {
+        return down_[link_of(member, rail)];
+    }
+    [[nodiscard]] const Link& uplink(std::uint16_t member, std::size_t rail = 0) const {
+        return up_[link_of(member, rail)];
+    }
     /// For others than members: through one link, now. When the last has left it.
     [[nodiscard]] Instant carry_up(std::uint16_t member, const Train& train, PacketMask& mask) {
-        return up_[member].carry(events_.now(), train, mask);
+        return up_[link_of(member, 0)].carry(events_.now(), train, mask);
     }
     [[nodiscard]] Instant carry_down(std::uint16_t member,
                                      const Train& train,
                                      PacketMask& mask) {
-        return down_[member].carry(events_.now(), train, mask);
+        return down_[link_of(member, 0)].carry(events_.now(), train, mask);
     }
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
@@ -52,6 +59,10 @@ class Network {
         PacketMask mask = 0;
     };
 
+    [[nodiscard]] std::size_t link_of(std::uint16_t member, std::size_t rail) const {
+        return member * std::size_t{plan_.rails} + rail;
+    }
+    void add_links(std::uint16_t member);
     void trace(const Train& train) const;
     void trace_lost(std::uint16_t member, const Train& train, PacketMask lost) const;
     [[nodiscard]] std::uint64_t park(Flight flight);
@@ -62,6 +73,10 @@ class Network {
     [[nodiscard]] bool is_healthy() const;
     [[nodiscard]] bool is_group_lost(std::uint16_t member) const;
     [[nodiscard]] bool is_cut(std::uint16_t from, std::uint16_t to, Instant now) const;
+    [[nodiscard]] bool is_rail_dead(const Train& train, std::uint16_t to) const;
+    [[nodiscard]] PacketMask without_rail_loss(std::uint16_t member,
+                                               const Train& train,
+                                               PacketMask mask);
     [[nodiscard]] PacketMask draw(std::uint32_t ppm, PacketMask mask);
     [[nodiscard]] PacketMask without_large(std::uint16_t member,
                                            const Train& train,
@@ -80,7 +95,7 @@ class Network {
     TrainYard yard_;
     std::vector<Flight> flights_;
     std::vector<std::uint64_t> free_flights_;
-    std::vector<Link> up_;
+    std::vector<Link> up_;  ///< Of each member, by rail.
     std::vector<Link> down_;
     std::vector<bool> hears_;
     std::vector<Instant> burst_until_;

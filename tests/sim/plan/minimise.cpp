@@ -21,6 +21,7 @@ class Minimiser {
             has_changed = drop_each(&Plan::strikes) || has_changed;
             has_changed = drop_each(&Plan::partitions) || has_changed;
             has_changed = drop_each(&Plan::flows) || has_changed;
+            has_changed = drop_each(&Plan::rail_faults) || has_changed;
             has_changed = reset_faults() || has_changed;
             has_changed = reset_settings() || has_changed;
             has_changed = shorten_partitions() || has_changed;
@@ -83,6 +84,8 @@ class Minimiser {
             std::erase_if(changed.flows, [last](const FlowPlan& flow) {
                 return flow.to == last || flow.from == last;
             });
+            std::erase_if(changed.rail_faults,
+                          [last](const RailFault& fault) { return fault.of == last; });
             std::erase_if(changed.strikes, [last](const Strike& strike) {
                 return strike.member == last || strike.of == last;
             });

@@ -92,6 +92,30 @@ struct Partition {
     bool says_nothing = true;   ///< nothing leaves them.
 };
 
+/// What may be wrong with a rail.
+enum class RailHarm : std::uint8_t {
+    lost,     ///< Nothing passes it, and no host knows that.
+    down,     ///< Nothing passes it, and its host sees that it has no link.
+    blocked,  ///< Its host cannot send by it: a switch has paused it.
+    lossy,    ///< It loses some packets, until the network heals.
+    slow,     ///< Its links have another rate, all the time.
+};
+
+struct RailFault {
+    RailHarm harm = RailHarm::lost;
+    std::uint8_t rail = 1;
+    std::optional<std::uint16_t> of{};  ///< This member's; empty: those of all.
+    Duration begin{};
+    Duration end = std::chrono::hours{1};
+    std::uint32_t loss_ppm = 0;     ///< If it is lossy.
+    std::uint64_t bytes_per_s = 0;  ///< If it is slow.
+
+    [[nodiscard]] bool is_of(std::uint16_t member, std::size_t which) const {
+        return rail == which && of.value_or(member) == member;
+    }
+    [[nodiscard]] bool is_at(Duration time) const { return time >= begin && time < end; }
+};
+
 /// Hosts stand still now and then, each by itself: too few cores for many processes.
 struct StallPlan {
     Duration every{};  ///< From one to the next, on the average; 0: never.
@@ -162,6 +186,11 @@ struct Plan {
     std::vector<Partition> partitions;
     std::vector<Strike> strikes;
     std::vector<FlowPlan> flows;
+    std::uint8_t stream_flows = 1;  ///< The stream's UDP flows: those of transport/run/flows.h,
+    std::uint8_t rails = 1;         ///< which go round among the member's links.
+    /// One wake-up in eight of a flow's thread is late by up to this.
+    Duration flow_late_max{};
+    std::vector<RailFault> rail_faults;
     bool floods_group = false;  ///< Switches bring the group's packets to all, members or not.
     /// Packets are encrypted, and chunks are not small (object.h). Else they have a checksum.
     bool is_really_sealed = false;
@@ -176,6 +205,12 @@ struct Plan {
     [[nodiscard]] bool finishes_in_time(const MemberPlan& one) const;
     /// Something keeps it from the object.
     [[nodiscard]] bool is_faulty(const MemberPlan& one) const;
+    [[nodiscard]] bool has_rail_harm(RailHarm harm,
+                                     std::uint16_t of,
+                                     std::size_t rail,
+                                     Duration time) const;
+    /// Of a slow rail; 0: as the others.
+    [[nodiscard]] std::uint64_t rail_bytes_per_s(std::uint16_t of, std::size_t rail) const;
     /// Nothing in the plan keeps any member from the object.
     [[nodiscard]] bool must_succeed() const;
     /// On one line, for a failure's report.
@@ -199,6 +234,9 @@ void draw_listening(Plan& plan);
 /// Faults by events, long partitions, disks that stand still or are full for a
 /// while. (Drawn separately, too.)
 void draw_strikes(Plan& plan);
+/// Several flows in some worlds, on several rails in half of these, each of which may fail.
+/// (Drawn separately, too.)
+void draw_rails(Plan& plan);
 /// The world of a seed.
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);
 

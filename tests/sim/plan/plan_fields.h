@@ -76,6 +76,9 @@ void for_each_setting(Of& of, const Visit& visit) {
     visit("loss.corrupt_ppm", of.loss.corrupt_ppm);
     visit("heals_at", of.heals_at);
     visit("floods_group", of.floods_group);
+    visit("stream_flows", of.stream_flows);
+    visit("rails", of.rails);
+    visit("flow_late_max", of.flow_late_max);
     visit("is_really_sealed", of.is_really_sealed);
 }
 

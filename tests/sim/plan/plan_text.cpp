@@ -68,6 +68,17 @@ std::string Plan::describe() const {
         text += " flow(" + std::to_string(flow.to.value_or(source)) + ") " + ms(flow.begin) +
                 ".." + ms(flow.end);
     }
+    if (stream_flows > 1) {
+        text += " streams=" + std::to_string(stream_flows) + "/" + std::to_string(rails) +
+                " late=" + ms(flow_late_max);
+    }
+    for (const RailFault& fault : rail_faults) {
+        const char* harms[] = {"lost", "down", "blocked", "lossy", "slow"};
+        text += " rail(" + std::to_string(fault.rail) +
+                (fault.of ? " of " + std::to_string(*fault.of) : "") + " " +
+                harms[static_cast<std::size_t>(fault.harm)] + ") " + ms(fault.begin) + ".." +
+                ms(fault.end);
+    }
     for (std::size_t rank = 0; rank < member.size(); ++rank) {
         const std::string faults = faults_of(member[rank]);
         if (!faults.empty()) {

@@ -35,6 +35,7 @@ std::string text_of(const core::BlockRun& run) {
 std::string text_of(const Partition& one);
 std::string text_of(const FlowPlan& one);
 std::string text_of(const Strike& one);
+std::string text_of(const RailFault& one);
 
 template <class Each>
 std::string text_of(const std::vector<Each>& list) {
@@ -68,6 +69,15 @@ std::string text_of(const Strike& one) {
            ", .of = " + text_of(one.of) + ", .nth = " + text_of(one.nth) +
            ", .harm = Harm::" + harms[static_cast<std::size_t>(one.harm)] +
            ", .member = " + text_of(one.member) + ", .lasts = " + text_of(one.lasts) + "}";
+}
+
+std::string text_of(const RailFault& one) {
+    const char* harms[] = {"lost", "down", "blocked", "lossy", "slow"};
+    return std::string{"{.harm = RailHarm::"} + harms[static_cast<std::size_t>(one.harm)] +
+           ", .rail = " + text_of(one.rail) + ", .of = " + text_of(one.of) +
+           ", .begin = " + text_of(one.begin) + ", .end = " + text_of(one.end) +
+           ", .loss_ppm = " + text_of(one.loss_ppm) +
+           ", .bytes_per_s = " + text_of(one.bytes_per_s) + "}";
 }
 
 /// `name = value;` for each field that is not as in `standard`.
@@ -132,6 +142,9 @@ std::string scenario_text(const Plan& plan) {
     }
     if (!plan.flows.empty()) {
         text += "    plan.flows = " + text_of(plan.flows) + ";\n";
+    }
+    if (!plan.rail_faults.empty()) {
+        text += "    plan.rail_faults = " + text_of(plan.rail_faults) + ";\n";
     }
     if (!plan.strikes.empty()) {
         text += "    plan.strikes = " + text_of(plan.strikes) + ";\n";

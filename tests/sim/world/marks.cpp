@@ -73,6 +73,17 @@ const Way kWays[] = {
      }},
     {"a receiver ends without RELEASE",
      [](const Member& m) { return m.outcome().is_end_unheard; }},
+    {"packets of several flows are merged",
+     [](const Member& m) {
+         return std::ranges::count_if(m.host.received_by_flow(),
+                                      [](std::uint64_t packets) { return packets > 0; }) > 1;
+     }},
+    {"a flow's thread has no free buffers",
+     [](const Member& m) { return m.host.flows_full() > 0; }},
+    {"a rail without a link is passed over",
+     [](const Member& m) { return m.host.driver().passed_over() > 0; }},
+    {"a rail takes nothing",
+     [](const Member& m) { return m.host.driver().found_blocked() > 0; }},
     {"a process is too slow for its socket",
      [](const Member& m) { return m.host.overflowed() > 0; }},
 };

@@ -97,9 +97,12 @@ void World::cut_off(const Strike& strike) {
 bool World::is_lossy() const {
     constexpr std::uint64_t kMuchPpm = 100'000;
     const LossPlan& loss = plan_.loss;
-    return std::uint64_t{loss.independent_ppm} + loss.shared_ppm +
-               std::uint64_t{loss.burst_ppm} * loss.burst_packets >
-           kMuchPpm;
+    std::uint64_t ppm = std::uint64_t{loss.independent_ppm} + loss.shared_ppm +
+                        std::uint64_t{loss.burst_ppm} * loss.burst_packets;
+    for (const RailFault& fault : plan_.rail_faults) {
+        ppm += (fault.harm == RailHarm::lost ? 1'000'000U : fault.loss_ppm) / plan_.rails;
+    }
+    return ppm > kMuchPpm;
 }
 
 /// The time by which even a group with faults must be over.
