@@ -218,7 +218,7 @@ programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
 sim_world  := $(addprefix tests/sim/,world host network plan)
-sim_rooms  := $(sim_world) tests/sim/baselines tests/sim/relay
+sim_rooms  := $(sim_world) $(addprefix tests/sim/,baselines relay mpi)
 sim_tests  := $(call found,tests/sim $(sim_rooms)) $(catch_main)
 sim_scale  := $(call found,$(sim_world) tests/sim/scale)
 
@@ -231,6 +231,14 @@ $(FAULTY): $(call objects,obj,$(call found,tests/net)) $(call archives,obj,$(wor
 $(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(all_parts))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(all_parts))
 $(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(transport))
+# The ring of short messages, with a simulated MPI in place of an installed one.
+sim_ring   := $(addprefix $(BUILD)/mpi/sim/,short_ring.o ring_calls.o)
+$(SIM): $(sim_ring)
+$(sim_ring): $(BUILD)/mpi/sim/%.o: $(wildcard stager/mpi/bcast/*.[ch] tests/sim/mpi/*.[ch]) \
+        $(BUILD)/how
+	@echo "  C    $*"; mkdir -p $(@D)
+	@$(CXX) -x c -std=c11 -g -fexceptions $(RELEASE) -Wall -Wextra -Wconversion -Wshadow \
+	    -Werror -Itests/sim/mpi -I. -c -o $@ $(filter %/$*.c,$^)
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
 $(UNIT) $(SIM): LIBS += $(CATCH_LIB)
@@ -340,6 +348,7 @@ sim: $(SIM)
 .PHONY: sim-baselines
 sim-baselines: $(SIM)
 	@mkdir -p docs/benchmarks && TABLE=docs/benchmarks/baselines.md $(SIM) '[.baselines]'
+	@TABLE=docs/benchmarks/short.md $(SIM) '[.short-baselines]'
 sim-scale: $(SCALE)
 	@BUILD=$(abspath $(BUILD)) tests/sim/scale/run $(ARGS)
 # (The sanitizers make a seed ten times as slow.)
