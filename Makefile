@@ -14,6 +14,7 @@
 # The package under a real systemd: make nspawn (root; a container is made once, DIR=)
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, mpi, cluster; ARGS=
 # Random requests on a cluster: make model RUNS=50 SEED=1; many jobs on one: make soak JOBS=200
+# Random sequences of MPI's collectives: make mpi-sequences RUNS=10000 SEED=1
 # The papers' algorithms beside ours: make sim-baselines
 # Which lines they reach: make coverage (RUNS=), a page for each file in build/coverage/report/
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
@@ -430,6 +431,10 @@ run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
 suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")
 pmix net mpi cluster model soak: programs
 	$(suite)
+.PHONY: mpi-sequences
+mpi-sequences: programs
+	@STAGECAST_CALLS=$(or $(RUNS),10000) STAGECAST_SEED=$(or $(SEED),1) \
+	    BUILD=$(abspath $(BUILD)) tests/mpi/run tests/mpi/sequences.bats
 bench-selftest:
 	@tests/bench/selftest
 reproducible: ready-to-package

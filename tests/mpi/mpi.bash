@@ -21,6 +21,7 @@ mpi_up() {
   place=$CLUSTER_DIR/srv/mpi
   install -d -m 755 "$place" && install -d -o 2001 -g 2001 "$place/sockets"
   install -m 755 "$MPI_HOME/rsh" "$place/"
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$place/blocking.so" "$MPI_HOME/../bench/beowulf/blocking.c" || return 1
   for one in "${MPIS[@]}"; do
     install -m 755 "$BUILT/libstagecast-mpi-$one.so" "$place/libstagecast-mpi-$one.so.0"
     "mpicc.$one" -std=gnu99 -Wall -Wextra -Werror -I"$MPI_HOME/../.." -o "$place/calls-$one" "$MPI_HOME/calls.c" \
@@ -35,24 +36,34 @@ mpi_up() {
 setup_file() { mpi_up; }
 
 setup() {
-  local node
   [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"
   test_begins
+  hosts_listen
+}
+
+# On every host what mpirun starts other programs by.
+hosts_listen() {
+  local node
   for node in "${NODES[@]}"; do
     lab on "$node" -u alice socat "UNIX-LISTEN:/srv/mpi/sockets/$node,unlink-early,fork" EXEC:/bin/sh < /dev/null > /dev/null 2>&1 3>&- &
   done
   for node in "${NODES[@]}"; do wait_for 10 test -S "$CLUSTER_DIR/srv/mpi/sockets/$node"; done
 }
 
-teardown() {
-  local node clean=yes
-  [ ${#MPIS[@]} -gt 0 ] || return 0
-  if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -e "$WORK/out" ]; then sed 's/^/# /' "$WORK/out" | tail -n 60; fi
+hosts_swept() {
+  local node
   for node in "${NODES[@]}"; do
     lab on "$node" bash -c 'pkill -KILL -u alice; while pgrep -u alice > /dev/null; do sleep .05; done; rm -rf /dev/shm/*; true'
     rm -f "$CLUSTER_DIR/srv/mpi/sockets/$node"
   done
   clean_tmp
+}
+
+teardown() {
+  local clean=yes
+  [ ${#MPIS[@]} -gt 0 ] || return 0
+  if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -e "$WORK/out" ]; then sed 's/^/# /' "$WORK/out" | tail -n 60; fi
+  hosts_swept
   wait_for 10 residue_none || { echo "# left behind:"; residue_show; clean=no; }
   rm -rf "$WORK"
   [ "$clean" = yes ]
@@ -104,9 +115,10 @@ mpi() {
 
 # preloaded PROGRAM MPI MODE WORD...: a program that broadcasts with libstagecast-bcast. Messages of LEAST bytes, otherwise of
 # 64 KiB, are long, and of up to SHORT (8192) short. Fails unless every rank says that it got what was sent, within LIMIT (100) seconds.
+# With WAITS=yes ranks that poll for long wait in the kernel.
 preloaded() {
   local program=$1 name=$2 rc=0 right
-  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0 STAGECAST_BCAST=$3 STAGECAST_BCAST_VERBOSE=1"
+  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0${WAITS:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3 STAGECAST_BCAST_VERBOSE=1"
   ENVIRONMENT+=" STAGECAST_BCAST_MIN=${LEAST:-65536} STAGECAST_BCAST_SHORT=${SHORT:-8192}"
   shift 3
   # shellcheck disable=SC2046

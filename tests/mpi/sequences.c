@@ -2,7 +2,7 @@
 //
 //     sequences FIRST COUNT     the seeds FIRST .. FIRST + COUNT - 1
 //
-// A sequence follows from its seed, which is printed with what was wrong and, for runs that do not end, now and then.
+// A sequence follows from its seed, which is printed with what was wrong. Of one that does not end each rank prints where it is.
 #include "tests/mpi/checks.h"
 
 #include <mpi.h>
@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMMS = 4, STEPS = 16, LONGEST = 100000 };
+enum { COMMS = 4, STEPS = 16, LONGEST = 100000, SECONDS_MAX = 120 };
 
 static uint64_t shared;  // All ranks draw alike from it.
 static int seed;
+static int step;
 
 static int below(int limit) { return (int)(next(&shared) % (uint64_t)limit); }
 
@@ -115,13 +116,49 @@ static void sum_up(MPI_Comm comm, int to_all) {
     }
 }
 
+// A non-blocking broadcast, which is the MPI's own, begins before another one and ends after it.
+static void broadcast_within(MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const uint64_t draw = next(&shared);
+    int value = -1;
+    if (comm != MPI_COMM_NULL) {
+        int size = 0;
+        int rank = 0;
+        MPI_Comm_size(comm, &size);
+        MPI_Comm_rank(comm, &rank);
+        const int root = (int)(draw % (uint64_t)size);
+        value = rank == root ? (int)(draw % 1000) : -1;
+        MPI_Ibcast(&value, 1, MPI_INT, root, comm, &request);
+    }
+    broadcast(comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (comm != MPI_COMM_NULL && value != (int)(draw % 1000)) {
+        complain("a wrong number", seed, value);
+    }
+}
+
+// Messages of the parent go on while the duplicate is made.
+static MPI_Comm duplicate(MPI_Comm parent) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    if (parent != MPI_COMM_NULL) {
+        MPI_Comm_idup(parent, &made, &request);
+    }
+    broadcast(parent);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return made;
+}
+
 // Of a part of `parent`'s ranks, or of all; in another order, or not.
 static MPI_Comm make_comm(MPI_Comm parent) {
-    const int kind = below(4);
+    const int kind = below(5);
     const int order = below(2) == 0 ? 1 : -1;
     const int left_out = below(2);
     MPI_Comm made = MPI_COMM_NULL;
     int rank = 0;
+    if (kind == 4) {
+        return duplicate(parent);
+    }
     if (parent == MPI_COMM_NULL) {
         return MPI_COMM_NULL;
     }
@@ -146,10 +183,10 @@ static void end(MPI_Comm* comm) {
 
 static void sequence(void) {
     MPI_Comm comms[COMMS] = {MPI_COMM_WORLD, MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
-    for (int step = 0; step < STEPS; ++step) {
+    for (step = 0; step < STEPS; ++step) {
         const int which = below(COMMS);
         const int other = 1 + below(COMMS - 1);
-        switch (below(10)) {
+        switch (below(11)) {
             case 0: {
                 MPI_Comm made = make_comm(comms[which]);
                 end(&comms[other]);
@@ -162,6 +199,7 @@ static void sequence(void) {
                     MPI_Barrier(comms[which]);
                 }
                 break;
+            case 3: broadcast_within(comms[which]); break;
             default: broadcast(comms[which]);
         }
     }
@@ -170,18 +208,32 @@ static void sequence(void) {
     }
 }
 
+// The other ranks have time to say it, too, before the MPI ends them.
+static void give_up(int signal) {
+    char text[80];
+    (void)signal;
+    const int length = snprintf(text, sizeof text, "rank %d: seed %d does not end in step %d\n", world_rank, seed, step);
+    const ssize_t written = write(STDOUT_FILENO, text, (size_t)length);
+    sleep(3);
+    _exit(written == length ? 3 : 4);
+}
+
 int main(int argc, char** argv) {
     enum { SAID_EVERY = 100 };
     MPI_Init(&argc, &argv);
+    signal(SIGALRM, give_up);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     const int first = argc > 2 ? atoi(argv[1]) : 0;
     const int count = argc > 2 ? atoi(argv[2]) : 0;
+    // (With Open MPI one that is duplicated by MPI_Comm_idup before has no group.)
+    MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (seed = first; seed < first + count; ++seed) {
         shared = (uint64_t)seed;
         if (world_rank == 0 && (seed - first) % SAID_EVERY == 0) {
             printf("seed %d\n", seed);
             fflush(stdout);
         }
+        alarm(SECONDS_MAX);
         sequence();
     }
     return finish();

@@ -80,12 +80,6 @@ lossy() {
   each_mpi lossy
 }
 
-sequences() { preloaded sequences "$1" force "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-40}"; }
-
-@test "random sequences of collectives on communicators that come and go" {
-  each_mpi sequences
-}
-
 # (Communicators on one node have no group.)
 coverage() { preloaded "$@"; [ "$(count 'by groups')" -gt 0 ]; }
 intra() { coverage comms "$1" force intra; }

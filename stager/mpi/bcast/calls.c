@@ -139,19 +139,34 @@ EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
 // Open MPI mixes up what is made of a communicator while it is being duplicated, on different ranks
 // in different order, and waits for ever. So one that has no group yet gets none any more: all ranks
 // call this between the same calls of MPI_Bcast.
-EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+static int settle(MPI_Comm comm) {
     (void)pthread_once(&prepared, prepare);
-    if (settings.mode != STAGECAST_BCAST_OFF && comm != MPI_COMM_NULL &&
-        keyval != MPI_KEYVAL_INVALID) {
-        struct comm_group* group = known_group(comm);
-        const int error = group == NULL ? add_group(comm, &group) : MPI_SUCCESS;
-        if (error != MPI_SUCCESS) {
-            return error;
-        }
+    if (settings.mode == STAGECAST_BCAST_OFF || comm == MPI_COMM_NULL ||
+        keyval == MPI_KEYVAL_INVALID) {
+        return MPI_SUCCESS;
+    }
+    struct comm_group* group = known_group(comm);
+    const int error = group == NULL ? add_group(comm, &group) : MPI_SUCCESS;
+    if (error == MPI_SUCCESS) {
         group->is_made = 1;
     }
-    return PMPI_Comm_idup(comm, made, request);
+    return error;
 }
+
+EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+    const int error = settle(comm);
+    return error == MPI_SUCCESS ? PMPI_Comm_idup(comm, made, request) : error;
+}
+
+#if OMPI_MAJOR_VERSION >= 5  // (Whose MPI_VERSION is 3 all the same.)
+EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm,
+                                     MPI_Info info,
+                                     MPI_Comm* made,
+                                     MPI_Request* request) {
+    const int error = settle(comm);
+    return error == MPI_SUCCESS ? PMPI_Comm_idup_with_info(comm, info, made, request) : error;
+}
+#endif
 #endif
 
 // ---- MPI_Bcast
