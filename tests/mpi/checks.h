@@ -45,9 +45,10 @@ static int finish(void) {
     }
     fflush(stdout);
 #ifndef OPEN_MPI
-    // On emulated hosts MPI_Finalize() of MPICH sometimes waits for ever.
+    // On emulated hosts MPI_Finalize() of MPICH sometimes waits for ever. (Other ranks may come
+    // to it seconds later.)
     signal(SIGALRM, leave);
-    alarm(3);
+    alarm(10);
 #endif
     MPI_Finalize();
     return wrong != 0;
