@@ -3,7 +3,16 @@
 bats_require_minimum_version 1.5.0
 load engine
 
-setup_file() { engine_up 4 --rails 2 --rate 200mbit; }
+has_multipath() { [ -e /proc/sys/net/mptcp/enabled ]; }
+setup_file() {
+  local node
+  engine_up 4 --rails 2 --rate 200mbit
+  has_multipath || return 0
+  for node in "${NODES[@]}"; do # Each announces its second rail to multipath TCP.
+    lab on "$node" ip mptcp limits set add_addr_accepted 7 subflows 7
+    lab on "$node" ip mptcp endpoint add "$(lab on "$node" ip -4 -br address show eth1 | grep -oE '10[.0-9]+')" dev eth1 port 6899 signal
+  done
+}
 teardown_file() { cluster_down; }
 setup() {
   engine_begins
@@ -118,22 +127,10 @@ down_in_mid_transfer() {
   says n3 "network interface 'eth1' is down"
 }
 
-# announce ADDRESS-OR-NOTHING: to multipath TCP, each host's second rail.
-announce() {
-  local node
-  for node in "${NODES[@]}"; do
-    lab on "$node" ip mptcp limits set add_addr_accepted 7 subflows 7
-    lab on "$node" ip mptcp endpoint flush
-    [ "${1:-}" = nothing ] ||
-      lab on "$node" ip mptcp endpoint add "$(lab on "$node" ip -4 -br address show eth1 | grep -oE '10[.0-9]+')" dev eth1 port 6899 signal
-  done
-}
-
 @test "a relay uses the rails that are announced to multipath TCP, and only the first with a rate limit" {
-  [ -e /proc/sys/net/mptcp/enabled ] || skip "a kernel without multipath TCP"
+  has_multipath || skip "a kernel without multipath TCP"
   local rail
   source_file 40000000
-  announce
   look_at n0
   look_at n2
   group --transport=tcp --compress=no
@@ -153,13 +150,24 @@ announce() {
   ends
   received
   [ "$(since n0 eth1 tx)" -lt 100000 ]
-  announce nothing
+}
+
+@test "a relay goes on by its first rail when the other goes down in mid-transfer" {
+  has_multipath || skip "a kernel without multipath TCP"
+  source_file 60000000
+  look_at n1
+  group --transport=tcp --compress=no
+  wait_for 20 since_is_over n1 eth1 rx 4000000
+  lab on n1 ip link set eth1 down
+  ends
+  received
 }
 
 @test "a relay with rails of which none is announced uses the first" {
-  [ -e /proc/sys/net/mptcp/enabled ] || skip "a kernel without multipath TCP"
+  has_multipath || skip "a kernel without multipath TCP"
+  local node
   source_file 5000000
-  announce nothing
+  for node in "${NODES[@]}"; do lab on "$node" ip mptcp endpoint flush; done
   look_at n0
   group --transport=tcp --compress=no
   ends
