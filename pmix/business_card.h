@@ -52,7 +52,7 @@ struct Card {
     std::uint32_t mtu = 1500;  ///< The smallest of its interfaces' MTUs, bytes.
     std::uint8_t rails = 1;    ///< Its number of interfaces.
     /// 0: the member takes part by multicast. Otherwise `port` is the TCP port on which it
-    /// listens, and the source's is the degree of the relay's tree.
+    /// listens, and the source's is the degree of the relay's tree; 255: there are two trees.
     std::uint8_t relay_degree = 0;
     /// Of a member that takes part by multicast: the TCP port on which it listens in case the
     /// group goes on by a relay; 0: it cannot.

@@ -81,6 +81,9 @@ std::string explain_one(const json& stage) {
     if (const std::string not_by = stage.value("transport_why_not", ""); !not_by.empty()) {
         text += "  and not " + not_by + '\n';
     }
+    if (const std::string relay = stage.value("relay", ""); !relay.empty()) {
+        text += "  passed on by " + relay + '\n';
+    }
     const json seconds = stage.value("seconds", json::object());
     for (const char* name : {"announce", "start", "wire_up", "transfer", "verify", "total"}) {
         text += std::string{"  "} + name + ": " + seconds_in(seconds, name) + '\n';

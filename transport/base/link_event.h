@@ -3,9 +3,18 @@
 
 #include "transport/base/units.h"
 
+#include <compare>
 #include <cstdint>
 
 namespace stage {
+
+/// A connection by its other end: a peer may have one for each flow.
+struct LinkEnd {
+    Rank peer;
+    Flow flow{};
+
+    friend auto operator<=>(const LinkEnd&, const LinkEnd&) = default;
+};
 
 struct LinkEvent {
     enum class Kind : std::uint8_t {
@@ -17,6 +26,7 @@ struct LinkEvent {
     };
 
     Rank peer;
+    Flow flow{};
     Kind kind = Kind::ready;
 };
 

@@ -40,8 +40,8 @@ struct BroadcastConfig : core::BroadcastSettings {
     std::uint32_t mtu = 1500;  ///< The smallest of all members' interfaces, bytes.
     /// The source may compress blocks where that makes it faster.
     bool may_compress = false;
-    /// Not 0: the members form a tree of this degree over reliable unicast, instead of a
-    /// multicast group (core/relay).
+    /// Not 0: the members form a tree of this degree, or core::kTwoTrees, over reliable
+    /// unicast, instead of a multicast group (core/relay).
     std::uint32_t relay_degree = 0;
     /// Interfaces that the flows use: as many as the member with the fewest has.
     std::uint8_t rails = 1;

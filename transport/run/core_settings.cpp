@@ -1,6 +1,7 @@
 #include "transport/run/core_settings.h"
 
 #include "transport/base/invariant.h"
+#include "transport/core/relay/relay_tree.h"
 
 #include <algorithm>
 
@@ -29,6 +30,7 @@ seal::SessionKeys keys_of(const BroadcastConfig& config) {
     keys.session = config.session;
     keys.own = config.own;
     keys.version = config.version;
+    keys.flows_apart = static_cast<std::uint8_t>(core::relay_stripes(config.relay_degree));
     for (const BroadcastMember& member : config.members) {
         keys.members.push_back(member.incarnation);
     }

@@ -35,7 +35,7 @@ inline constexpr std::size_t kTrainPiecesMax = 2 * kTrainPacketsMax + 1;
 struct TrainTarget {
     bool to_group = false;
     Rank peer;    ///< If not to the group.
-    Flow flow{};  ///< If to the group: the flow.
+    Flow flow{};  ///< If to a peer, with reliable unicast: its connection's.
 };
 
 struct Train {
@@ -154,17 +154,17 @@ class Driver {
 
     /// With reliable unicast: appends what happened to connections since the last call.
     virtual void take_links(std::vector<LinkEvent>& /*events*/) {}
-    /// Who sealed a packet with this `unproved`; nothing if no member did. False if the
-    /// connection has ended meanwhile: the packet means nothing then.
+    /// Who sealed a packet with this `unproved`, and for which flow; nothing if no member did.
+    /// False if the connection has ended meanwhile: the packet means nothing then.
     [[nodiscard]] virtual bool prove(std::uint32_t /*connection*/,
-                                     std::optional<Rank> /*sender*/) {
+                                     std::optional<LinkEnd> /*sender*/) {
         return false;
     }
-    /// With reliable unicast: begins a connection to a peer, if there is none. A train to a
-    /// peer without one is lost.
-    virtual void connect(Rank /*peer*/) {}
-    /// With reliable unicast: closes the connection to a peer, without an event.
-    virtual void hang_up(Rank /*peer*/) {}
+    /// With reliable unicast: begins the connection to a peer for a flow, if there is none. A
+    /// train to a peer and a flow without one is lost.
+    virtual void connect(LinkEnd /*to*/) {}
+    /// With reliable unicast: closes the connection, without an event.
+    virtual void hang_up(LinkEnd /*to*/) {}
 
     /// Descriptors to wait for until they are readable.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;

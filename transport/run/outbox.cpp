@@ -212,8 +212,9 @@ bool Outbox::build_trains() {
 
 /// The queued packets, or as many of them as one train takes. False if none can be built now.
 bool Outbox::build_train(Queued& next) {
-    TrainTarget target{
-        .to_group = next.send.to.to_group, .peer = next.send.to.peer, .flow = {}};
+    TrainTarget target{.to_group = next.send.to.to_group,
+                       .peer = next.send.to.peer,
+                       .flow = next.send.to.flow};
     Batch* batch = target.to_group ? take_flow(target, next) : batch_for(target, next);
     if (batch == nullptr) {
         return false;

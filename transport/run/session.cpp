@@ -25,6 +25,12 @@ constexpr std::size_t kTogether = 64;
 /// Calls in a turn: with one flow they bring at most as many packets as one call.
 constexpr int kFlowRoundsMax = 16;
 
+std::optional<LinkEnd> sender_of(const std::optional<seal::Opened>& packet) {
+    return packet ? std::optional{LinkEnd{.peer = packet->header.rank,
+                                          .flow = packet->header.flow}}
+                  : std::nullopt;
+}
+
 }  // namespace
 
 Session::Session(SessionParts parts)
@@ -121,9 +127,7 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     payloads_.clear();
     for (const ReceivedPacket& packet : packets) {
         const auto opened = parts_.seal.open(packet.bytes, room_);
-        if (packet.unproved != 0 &&
-            !parts_.driver.prove(packet.unproved,
-                                 opened ? std::optional{opened->header.rank} : std::nullopt)) {
+        if (packet.unproved != 0 && !parts_.driver.prove(packet.unproved, sender_of(opened))) {
             continue;
         }
         if (!opened) {
@@ -253,9 +257,9 @@ void Session::perform(const core::Operation& operation) {
         case core::OperationKind::join_group:
             return hear_group(true);
         case core::OperationKind::connect:
-            return parts_.driver.connect(operation.peer);
+            return parts_.driver.connect({.peer = operation.peer, .flow = operation.flow});
         case core::OperationKind::hang_up:
-            return parts_.driver.hang_up(operation.peer);
+            return parts_.driver.hang_up({.peer = operation.peer, .flow = operation.flow});
         case core::OperationKind::finish:
             return submit(operation, {});
         case core::OperationKind::load:

@@ -32,9 +32,10 @@ void SessionSeal::prepare(Rank sender) {
     if (sender == keys_.own) {
         return;
     }
-    senders_[sender].control = ReplayWindow{kStreamWindow};
+    Sender& awaited = senders_[{.rank = sender}];
+    awaited.control = ReplayWindow{kStreamWindow};
     if (keys_.protection != Protection::none) {
-        senders_[sender].opening.prepare(
+        awaited.opening.prepare(
             PacketCipher{keys_.protection, key_of(sender, 0), PacketCipher::Direction::open},
             0);
     }
@@ -63,7 +64,7 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
         ++counters_.unknown_rank;
         return std::nullopt;
     }
-    Sender& heard = heard_from(header->rank);
+    Sender& heard = heard_from(path_of(*header));
     SenderOpening& sender = heard.opening;
     const bool was_expanded = sender.is_expanded();
     if (header->is_data()) {
@@ -83,7 +84,7 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
     };
     const bool is_genuine = sender.open(keys_.protection, *header, packet, body, derived);
     if (!was_expanded && sender.is_expanded()) {
-        rest_oldest(header->rank);
+        rest_oldest(path_of(*header));
     }
     if (!is_genuine) {
         ++counters_.forged;
@@ -95,14 +96,14 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
 }
 
 /// One that was heard since its last turn has another one.
-void SessionSeal::rest_oldest(Rank added) {
+void SessionSeal::rest_oldest(Path added) {
     expanded_.push_back(added);
     while (expanded_.size() > kExpandedMax) {
-        const Rank rank = expanded_.front();
+        const Path path = expanded_.front();
         expanded_.pop_front();
-        Sender& sender = senders_[rank];
+        Sender& sender = senders_[path];
         if (std::exchange(sender.was_heard, false)) {
-            expanded_.push_back(rank);
+            expanded_.push_back(path);
         } else {
             sender.opening.rest();
         }
@@ -110,16 +111,16 @@ void SessionSeal::rest_oldest(Rank added) {
 }
 
 /// Nearly always the same as last time.
-SessionSeal::Sender& SessionSeal::heard_from(Rank rank) {
-    if (last_ == nullptr || last_rank_ != rank) {
-        last_ = &senders_[rank];
-        last_rank_ = rank;
+SessionSeal::Sender& SessionSeal::heard_from(Path path) {
+    if (last_ == nullptr || last_path_ != path) {
+        last_ = &senders_[path];
+        last_path_ = path;
     }
     return *last_;
 }
 
 bool SessionSeal::admit(const wire::Header& header) {
-    Sender& sender = heard_from(header.rank);
+    Sender& sender = heard_from(path_of(header));
     if (!header.is_data() && !sender.control.admit(header.packet_number)) {
         ++counters_.replayed;
         return false;

@@ -30,6 +30,9 @@ struct SessionKeys {
     Rank own;
     /// The version of the protocol that the group agreed on.
     std::uint8_t version = wire::kVersionHighest;
+    /// This many flows of a sender, from 0 on, keep an order each, and none waits for another:
+    /// numbers are expanded and replays found by flow. All others count as flow 0.
+    std::uint8_t flows_apart = 1;
 };
 
 /// Where DATA's decrypted payload goes, of that many bytes; empty: into the packet's own bytes.
@@ -79,18 +82,30 @@ class SessionSeal {
         bool was_heard = false;  ///< Since its turn in `expanded_`.
     };
 
-    [[nodiscard]] Sender& heard_from(Rank rank);
-    void rest_oldest(Rank added);
+    /// A sender, and the flow by which its numbers are counted.
+    struct Path {
+        Rank rank;
+        Flow flow{};
+
+        friend auto operator<=>(const Path&, const Path&) = default;
+    };
+
+    [[nodiscard]] Path path_of(const wire::Header& header) const {
+        const bool is_apart = header.flow.index() < keys_.flows_apart;
+        return {.rank = header.rank, .flow = is_apart ? header.flow : Flow{}};
+    }
+    [[nodiscard]] Sender& heard_from(Path path);
+    void rest_oldest(Path added);
     [[nodiscard]] PacketKey key_of(Rank rank, std::uint32_t epoch) const;
 
     SessionKeys keys_;
     std::uint32_t demux_;
     std::uint32_t own_epoch_ = 0;
     std::optional<PacketCipher> own_cipher_;
-    std::map<Rank, Sender> senders_;  ///< Entries are never removed.
-    std::deque<Rank> expanded_;       ///< In turn to rest.
-    Sender* last_ = nullptr;          ///< The entry found last, and its rank.
-    Rank last_rank_;
+    std::map<Path, Sender> senders_;  ///< Entries are never removed.
+    std::deque<Path> expanded_;       ///< In turn to rest.
+    Sender* last_ = nullptr;          ///< The entry found last, and whose it is.
+    Path last_path_;
     SealCounters counters_;
 };
 

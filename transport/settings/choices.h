@@ -77,6 +77,16 @@ constexpr auto words(Transport /*any*/) {
     return std::array<std::string_view, 3>{"auto", "udp", "tcp"};
 }
 
+/// How the members of a relay are arranged; a group's root may ask for one.
+enum class RelayShape : std::uint8_t {
+    automatic = 0,  ///< As its size and the object's let the last member have it first.
+    chain = 1,
+    two_trees = 2,
+};
+constexpr auto words(RelayShape /*any*/) {
+    return std::array<std::string_view, 3>{"auto", "chain", "trees"};
+}
+
 template <class Choice>
 [[nodiscard]] constexpr std::string_view word_of(Choice choice) {
     return words(choice).at(static_cast<std::size_t>(choice));

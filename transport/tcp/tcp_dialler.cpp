@@ -27,8 +27,14 @@ constexpr std::size_t kAttemptsMax = 6;
     return ::epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-[[nodiscard]] std::uint64_t name_of(Rank peer, std::size_t attempt) {
-    return std::uint64_t{peer.index()} << 32U | attempt;
+[[nodiscard]] std::uint64_t name_of(LinkEnd to, std::size_t attempt) {
+    return std::uint64_t{to.peer.index()} << 32U | std::uint64_t{to.flow.index()} << 16U |
+           attempt;
+}
+
+[[nodiscard]] LinkEnd end_of(std::uint64_t name) {
+    return {.peer = Rank{static_cast<std::uint16_t>(name >> 32U)},
+            .flow = Flow{static_cast<std::uint8_t>(name >> 16U)}};
 }
 
 [[nodiscard]] bool arm(int timer, Duration wait) {
@@ -48,36 +54,35 @@ TcpDialler::TcpDialler(const Address& own, const Shaping& shaping)
 }
 
 /// Without a timer there is one attempt, and TCP repeats its SYN.
-bool TcpDialler::dial(Rank peer, const Address& address) {
-    invariant(!dials_.contains(peer), "a peer is dialled once at a time");
+bool TcpDialler::dial(LinkEnd to, const Address& address) {
+    invariant(!dials_.contains(to), "a peer is dialled once at a time");
     Dial dial{.address = address, .timer = {}, .wait = kFirstWait, .attempts = {}};
-    if (!attempt(peer, dial)) {
+    if (!attempt(to, dial)) {
         return false;
     }
     dial.timer.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     static_cast<void>(dial.timer && arm(dial.timer.get(), dial.wait) &&
-                      await(events_.get(), dial.timer.get(), EPOLLIN, name_of(peer, 0)));
-    dials_.emplace(peer, std::move(dial));
+                      await(events_.get(), dial.timer.get(), EPOLLIN, name_of(to, 0)));
+    dials_.emplace(to, std::move(dial));
     return true;
 }
 
-bool TcpDialler::attempt(Rank peer, Dial& dial) {
+bool TcpDialler::attempt(LinkEnd to, Dial& dial) {
     auto socket = begin_connection(own_, dial.address, shaping_);
     if (!socket ||
-        !await(
-            events_.get(), socket->get(), EPOLLOUT, name_of(peer, dial.attempts.size() + 1))) {
+        !await(events_.get(), socket->get(), EPOLLOUT, name_of(to, dial.attempts.size() + 1))) {
         return false;
     }
     dial.attempts.push_back(std::move(*socket));
     return true;
 }
 
-void TcpDialler::on_timer(Rank peer, Dial& dial) {
+void TcpDialler::on_timer(LinkEnd to, Dial& dial) {
     std::uint64_t expirations = 0;
     if (::read(dial.timer.get(), &expirations, sizeof expirations) < 0) {
         return;
     }
-    static_cast<void>(attempt(peer, dial));
+    static_cast<void>(attempt(to, dial));
     dial.wait *= 2;
     if (dial.attempts.size() < kAttemptsMax) {
         static_cast<void>(arm(dial.timer.get(), dial.wait));
@@ -90,14 +95,14 @@ void TcpDialler::poll(std::vector<Dialled>& ended) {
         ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (const epoll_event& event :
          std::span{events}.first(static_cast<std::size_t>(std::max(count, 0)))) {
-        const Rank peer{static_cast<std::uint16_t>(event.data.u64 >> 32U)};
-        const auto number = static_cast<std::uint32_t>(event.data.u64);
-        const auto found = dials_.find(peer);
+        const LinkEnd to = end_of(event.data.u64);
+        const auto number = static_cast<std::uint16_t>(event.data.u64);
+        const auto found = dials_.find(to);
         if (found == dials_.end() || number > found->second.attempts.size()) {
             continue;  // It ended in this turn.
         }
         if (number == 0) {
-            on_timer(peer, found->second);
+            on_timer(to, found->second);
             continue;
         }
         UniqueFd socket = std::move(found->second.attempts[number - 1]);
@@ -105,7 +110,7 @@ void TcpDialler::poll(std::vector<Dialled>& ended) {
         if (connection_error(socket.get()) != 0) {
             socket.reset();
         }
-        ended.push_back({.peer = peer, .socket = std::move(socket)});
+        ended.push_back({.to = to, .socket = std::move(socket)});
         dials_.erase(found);
     }
 }

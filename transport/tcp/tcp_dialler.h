@@ -7,6 +7,7 @@
 #pragma once
 
 #include "transport/base/address.h"
+#include "transport/base/link_event.h"
 #include "transport/base/units.h"
 #include "transport/os/unique_fd.h"
 #include "transport/tcp/tcp_socket.h"
@@ -18,7 +19,7 @@ namespace stage::tcp {
 
 /// A dial that ended.
 struct Dialled {
-    Rank peer;
+    LinkEnd to;
     UniqueFd socket;  ///< Invalid: the peer refused, or cannot be reached.
 };
 
@@ -30,11 +31,11 @@ class TcpDialler {
     /// Readable while poll() has something to do.
     [[nodiscard]] int descriptor() const { return events_.get(); }
 
-    /// Begins a dial. False if not even a first attempt can be made. Requires that none to this
-    /// peer is under way.
-    [[nodiscard]] bool dial(Rank peer, const Address& address);
-    /// Ends the dial to a peer, if there is one, without a result.
-    void give_up(Rank peer) { dials_.erase(peer); }
+    /// Begins a dial. False if not even a first attempt can be made. Requires that none with
+    /// this end is under way.
+    [[nodiscard]] bool dial(LinkEnd to, const Address& address);
+    /// Ends the dial, if there is one, without a result.
+    void give_up(LinkEnd to) { dials_.erase(to); }
     /// Makes the attempts that are due, and appends the dials that ended.
     void poll(std::vector<Dialled>& ended);
 
@@ -46,13 +47,13 @@ class TcpDialler {
         std::vector<UniqueFd> attempts;
     };
 
-    [[nodiscard]] bool attempt(Rank peer, Dial& dial);
-    void on_timer(Rank peer, Dial& dial);
+    [[nodiscard]] bool attempt(LinkEnd to, Dial& dial);
+    void on_timer(LinkEnd to, Dial& dial);
 
     Address own_;
     Shaping shaping_;
-    UniqueFd events_;  ///< epoll: a peer's rank and the number of an attempt; 0: its timer.
-    std::map<Rank, Dial> dials_;
+    UniqueFd events_;  ///< epoll: an end and the number of an attempt; 0: its timer.
+    std::map<LinkEnd, Dial> dials_;
 };
 
 }  // namespace stage::tcp

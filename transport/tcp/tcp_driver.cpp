@@ -71,7 +71,7 @@ Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
 
 /// Too many that prove nothing are no members: the oldest goes.
 void TcpDriver::accept_some() {
-    const auto is_unproved = [](const auto& each) { return !each.second.peer; };
+    const auto is_unproved = [](const auto& each) { return !each.second.to; };
     for (int count = 0; count < kAcceptsMax; ++count) {
         UniqueFd socket = accept_connection(endpoints_.listener.get(), endpoints_.shaping);
         if (!socket) {
@@ -86,7 +86,7 @@ void TcpDriver::accept_some() {
         }
         const std::uint32_t id = next_id_++;
         if (begin_waiting(socket.get(), id, false)) {
-            links_.emplace(id, Link{.connection = {std::move(socket), 0}, .peer = {}});
+            links_.emplace(id, Link{.connection = {std::move(socket), 0}, .to = {}});
         }
     }
 }
@@ -106,7 +106,7 @@ void TcpDriver::dialled() {
     std::vector<Dialled> all;
     dialler_.poll(all);
     for (Dialled& each : all) {
-        const std::uint32_t id = by_peer_.at(each.peer);
+        const std::uint32_t id = by_end_.at(each.to);
         if (each.socket && begin_waiting(each.socket.get(), id, true)) {
             links_.at(id).connection.open(std::move(each.socket));
             set_listening(true);  // The other attempts have given their descriptors back.
@@ -132,7 +132,7 @@ void TcpDriver::serve(std::uint32_t id,
         const std::size_t before = packets.size();
         lives = link.connection.read(packets);
         for (ReceivedPacket& packet : std::span{packets}.subspan(before)) {
-            packet.unproved = link.peer ? 0 : id;
+            packet.unproved = link.to ? 0 : id;
             counters_.bytes_received += packet.bytes.size();
         }
         counters_.packets_received += packets.size() - before;
@@ -152,9 +152,13 @@ void TcpDriver::await(std::uint32_t id, Link& link) {
         static_cast<void>(
             ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, link.connection.descriptor(), &event));
     }
-    if (!writes && link.peer && std::exchange(link.must_report_ready, false)) {
-        changes_.push_back({.peer = *link.peer, .kind = LinkEvent::Kind::ready});
+    if (!writes && link.to && std::exchange(link.must_report_ready, false)) {
+        report(*link.to, LinkEvent::Kind::ready);
     }
+}
+
+void TcpDriver::report(LinkEnd to, LinkEvent::Kind kind) {
+    changes_.push_back({.peer = to.peer, .flow = to.flow, .kind = kind});
 }
 
 /// Packets that it delivered in this turn may still be looked at: their bytes stay until the
@@ -164,10 +168,10 @@ void TcpDriver::end(std::uint32_t id) {
     if (found == links_.end()) {
         return;
     }
-    if (const auto peer = found->second.peer) {
-        changes_.push_back({.peer = *peer, .kind = LinkEvent::Kind::closed});
-        by_peer_.erase(*peer);
-        dialler_.give_up(*peer);
+    if (const auto to = found->second.to) {
+        report(*to, LinkEvent::Kind::closed);
+        by_end_.erase(*to);
+        dialler_.give_up(*to);
     }
     found->second.connection.close();
     set_listening(true);
@@ -175,27 +179,26 @@ void TcpDriver::end(std::uint32_t id) {
     links_.erase(found);
 }
 
-void TcpDriver::connect(Rank peer) {
-    invariant(peer.index() < endpoints_.members.size(), "a peer is a member");
-    if (by_peer_.contains(peer)) {
+void TcpDriver::connect(LinkEnd to) {
+    invariant(to.peer.index() < endpoints_.members.size(), "a peer is a member");
+    if (by_end_.contains(to)) {
         return;
     }
-    if (!dialler_.dial(peer, endpoints_.members[peer.index()])) {
-        changes_.push_back({.peer = peer, .kind = LinkEvent::Kind::closed});
-        return;
+    if (!dialler_.dial(to, endpoints_.members[to.peer.index()])) {
+        return report(to, LinkEvent::Kind::closed);
     }
     const std::uint32_t id = next_id_++;
-    by_peer_[peer] = id;
+    by_end_[to] = id;
     links_.emplace(id,
                    Link{.connection = {UniqueFd{}, endpoints_.packet_bytes_max},
-                        .peer = peer,
+                        .to = to,
                         .awaits_write = true});
 }
 
 /// No member hears a group, and to one without a connection nothing is sent.
 Result<Sent> TcpDriver::send(const Train& train) {
-    const auto found = by_peer_.find(train.target.peer);
-    if (train.target.to_group || found == by_peer_.end()) {
+    const auto found = by_end_.find({.peer = train.target.peer, .flow = train.target.flow});
+    if (train.target.to_group || found == by_end_.end()) {
         return Sent::all;
     }
     const std::uint32_t id = found->second;
@@ -215,23 +218,25 @@ Result<Sent> TcpDriver::send(const Train& train) {
 /// A packet that does not open is no member's, and its connection is closed. An earlier
 /// connection of the sender is of no use any more, and its end no event: the core begins anew
 /// with the packet.
-bool TcpDriver::prove(std::uint32_t connection, std::optional<Rank> sender) {
+bool TcpDriver::prove(std::uint32_t connection, std::optional<LinkEnd> sender) {
     const auto found = links_.find(connection);
     if (found == links_.end()) {
         return false;
     }
-    if (found->second.peer) {
-        return found->second.peer == sender;
+    if (found->second.to) {
+        return found->second.to == sender;
     }
     if (!sender) {
         end(connection);
         return false;
     }
     hang_up(*sender);
-    std::erase_if(changes_, [&](const LinkEvent& event) { return event.peer == *sender; });
-    found->second.peer = *sender;
+    std::erase_if(changes_, [&](const LinkEvent& event) {
+        return event.peer == sender->peer && event.flow == sender->flow;
+    });
+    found->second.to = *sender;
     found->second.connection.trust(endpoints_.packet_bytes_max);
-    by_peer_[*sender] = connection;
+    by_end_[*sender] = connection;
     return true;
 }
 
@@ -240,12 +245,12 @@ void TcpDriver::take_links(std::vector<LinkEvent>& events) {
     changes_.clear();
 }
 
-void TcpDriver::hang_up(Rank peer) {
-    if (const auto found = by_peer_.find(peer); found != by_peer_.end()) {
+void TcpDriver::hang_up(LinkEnd to) {
+    if (const auto found = by_end_.find(to); found != by_end_.end()) {
         const std::uint32_t id = found->second;
-        links_.at(id).peer.reset();
-        by_peer_.erase(found);
-        dialler_.give_up(peer);
+        links_.at(id).to.reset();
+        by_end_.erase(found);
+        dialler_.give_up(to);
         end(id);
     }
 }

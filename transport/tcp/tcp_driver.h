@@ -2,8 +2,8 @@
 //
 // A peer that connects here is known by the first packet that it proves to have sealed
 // (Driver::prove); until then the connection carries nothing else, and of such connections
-// there are few. A second connection of a peer replaces its first. What a connection is still
-// to send is kept until it is taken, and then reported.
+// there are few. A peer may have a connection for each flow; a second one for the same replaces
+// the first. What a connection is still to send is kept until it is taken, and then reported.
 #pragma once
 
 #include "transport/base/address.h"
@@ -33,10 +33,10 @@ class TcpDriver final : public Driver {
 
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const Train& train) override;
-    [[nodiscard]] bool prove(std::uint32_t connection, std::optional<Rank> sender) override;
-    void connect(Rank peer) override;
+    [[nodiscard]] bool prove(std::uint32_t connection, std::optional<LinkEnd> sender) override;
+    void connect(LinkEnd to) override;
     void take_links(std::vector<LinkEvent>& events) override;
-    void hang_up(Rank peer) override;
+    void hang_up(LinkEnd to) override;
     Status hear_group(bool /*hears*/) override { return {}; }
     [[nodiscard]] std::vector<int> descriptors() const override { return {events_.get()}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
@@ -45,7 +45,7 @@ class TcpDriver final : public Driver {
   private:
     struct Link {
         TcpConnection connection;
-        std::optional<Rank> peer;  ///< Empty: not proved yet.
+        std::optional<LinkEnd> to;  ///< Empty: not proved yet.
         bool must_report_ready = false;
         bool awaits_write = false;
     };
@@ -58,12 +58,13 @@ class TcpDriver final : public Driver {
     void serve(std::uint32_t id, std::uint32_t events, std::vector<ReceivedPacket>& packets);
     void await(std::uint32_t id, Link& link);
     void end(std::uint32_t id);
+    void report(LinkEnd to, LinkEvent::Kind kind);
 
     TcpEndpoints endpoints_;
     TcpDialler dialler_;
     UniqueFd events_;  ///< epoll: the listener, the dialler, and connections by their number.
     Links links_;
-    std::map<Rank, std::uint32_t> by_peer_;
+    std::map<LinkEnd, std::uint32_t> by_end_;
     std::uint32_t next_id_;
     bool listens_ = true;  ///< False while there is no descriptor for another connection.
     std::vector<LinkEvent> changes_;

@@ -266,8 +266,12 @@ void Push::on_verdict(const Verdict& verdict) {
 }
 
 void Push::keep_transport(const Stage& stage) {
-    constexpr std::array kMembers{
-        "transport", "transport_why", "transport_why_not", "unheard_group", "packet_payload"};
+    constexpr std::array kMembers{"transport",
+                                  "transport_why",
+                                  "transport_why_not",
+                                  "relay",
+                                  "unheard_group",
+                                  "packet_payload"};
     const nlohmann::json explanation = stage.explanation();
     transport_ = nlohmann::json::object();
     for (const char* name : kMembers) {

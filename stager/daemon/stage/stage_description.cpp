@@ -1,5 +1,6 @@
 #include "stager/daemon/stage/stage_description.h"
 
+#include "stager/config/relay_choice.h"
 #include "stager/config/transport_choice.h"
 #include "stager/daemon/tree/outcome.h"
 
@@ -112,6 +113,11 @@ void add_transport(json& report, const StagePlan& plan) {
             is_multicast ? TransportChoice::Way::relay : TransportChoice::Way::multicast,
             facts.broadcasts)} +
         ": " + choice.why_not;
+    const auto bytes = report["bytes"].get<std::uint64_t>();
+    if (!is_multicast && bytes > 0) {
+        const auto members = static_cast<std::uint32_t>(plan.nodes.size());
+        report["relay"] = choose_relay({.object_bytes = bytes, .members = members}).why;
+    }
 }
 
 std::string phase_of(const StageView& view) {

@@ -71,12 +71,13 @@ Status offer_relay(const UniqueFd& listener, Card& card) {
     return {};
 }
 
-std::uint8_t relay_degree_for(std::uint64_t object_bytes, std::size_t members) {
-    // A chunk, and what 10 Gbit/s carry in the 100 us that network and process take.
-    constexpr std::uint64_t kHopBytes = kRelayChunkBytes + 125'000;
-    return members < 2 ? std::uint8_t{1}
-                       : static_cast<std::uint8_t>(core::relay_degree(
-                             object_bytes, static_cast<std::uint32_t>(members), kHopBytes));
+std::uint8_t relay_degree_for(std::uint64_t object_bytes,
+                              std::size_t members,
+                              RelayShape asked) {
+    const RelayChoice choice = choose_relay({.object_bytes = object_bytes,
+                                             .members = static_cast<std::uint32_t>(members),
+                                             .asked = asked});
+    return choice.two_trees ? static_cast<std::uint8_t>(core::kTwoTrees) : choice.degree;
 }
 
 Result<Wired> wire_up(Directory& directory,

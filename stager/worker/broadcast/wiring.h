@@ -7,6 +7,7 @@
 
 #include "pmix/agreement.h"
 #include "pmix/directory.h"
+#include "stager/config/relay_choice.h"
 #include "stager/config/transport_choice.h"
 #include "stager/worker/broadcast/interrupts.h"
 #include "transport/os/unique_fd.h"
@@ -27,9 +28,11 @@ namespace stage {
 /// States the TCP port of `listener` on the card, if there is one.
 [[nodiscard]] Status offer_relay(const UniqueFd& listener, Card& card);
 
-/// The degree of the tree by which an object of this size is relayed among `members`.
+/// The degree, for a card, by which an object of this size is relayed among `members`.
 /// Only the source knows the size; the others' degree counts for nothing.
-[[nodiscard]] std::uint8_t relay_degree_for(std::uint64_t object_bytes, std::size_t members);
+[[nodiscard]] std::uint8_t relay_degree_for(std::uint64_t object_bytes,
+                                            std::size_t members,
+                                            RelayShape asked = RelayShape::automatic);
 
 struct Wired {
     CardTable cards;

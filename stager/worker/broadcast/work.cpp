@@ -2,6 +2,7 @@
 
 #include "pmix/business_card.h"
 #include "stager/files/target/refusal.h"
+#include "transport/core/relay/relay_tree.h"
 #include "transport/run/hand_over.h"
 #include "transport/run/object/spill_file.h"
 #include "transport/tcp/tcp_driver.h"
@@ -32,12 +33,13 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
 tcp::TcpEndpoints relay_endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
     tcp::TcpEndpoints endpoints;
     endpoints.shaping.is_multipath =
-        tcp::is_multipath(sockets.listener.get()) && !tcp::limits_rate(config.rate_bits_per_s);
+        tcp::is_multipath(sockets.listener.get()) && !tcp::limits_rate(config.rate_max_bytes_per_s * 8);
     endpoints.listener = std::move(sockets.listener);
     endpoints.own = config.own;
     endpoints.packet_bytes_max = kRelayPacketBytes;
     // A member sends to as many children as the tree's degree says.
-    endpoints.shaping.bytes_per_s = config.rate_max_bytes_per_s / config.relay_degree;
+    endpoints.shaping.bytes_per_s =
+        config.rate_max_bytes_per_s / core::relay_children_max(config.relay_degree);
     for (const BroadcastMember& member : config.members) {
         endpoints.members.push_back(member.peer);
     }

@@ -123,7 +123,7 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     if (!card) {
         return std::move(card).error();
     }
-    card->relay_degree = relays ? relay_degree_for(bytes, group.size) : 0;
+    card->relay_degree = relays ? relay_degree_for(bytes, group.size, options.relay) : 0;
     if (Status offered = offer_relay(listener, *card); !offered) {
         return std::move(offered).error();
     }

@@ -59,6 +59,10 @@ constexpr std::array kOptions{
                "auto",
                "udp (multicast), tcp (unicast from member to member), or auto: multicast, and "
                "tcp if it does not reach every member"},
+    OptionText{"relay",
+               "auto",
+               "with --transport=tcp, at the root: chain (each member passes on to the next), "
+               "trees (two trees, by each of which goes half of the file) or auto"},
     OptionText{"interface",
                nullptr,
                "network interface for the multicast, or several that are used together, as "
@@ -244,6 +248,7 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
         values.time("stall-timeout", options.stall_timeout);
     }
     values.choice("transport", options.transport);
+    values.choice("relay", options.relay);
     values.flag("broadcast", options.broadcasts);
     values.flag("durable", options.is_durable);
     auto compress = Compress::automatic;

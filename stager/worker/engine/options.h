@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stager/config/config.h"
+#include "stager/config/relay_choice.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 #include "transport/settings/policies.h"
@@ -31,9 +32,10 @@ struct EngineOptions {
     bool is_durable = false;  ///< Sync the file to the disk before it gets its name.
     std::vector<RailNames> interfaces;  ///< Empty: the interface with this member's address.
     Transport transport = Transport::automatic;
-    bool broadcasts = false;            ///< To all hosts of the LAN, not to a group.
-    std::uint8_t ttl = 1;               ///< Of multicast packets.
-    std::uint8_t dscp = 8;              ///< Of all packets.
+    RelayShape relay = RelayShape::automatic;  ///< With tcp; the root's counts.
+    bool broadcasts = false;                   ///< To all hosts of the LAN, not to a group.
+    std::uint8_t ttl = 1;                      ///< Of multicast packets.
+    std::uint8_t dscp = 8;                     ///< Of all packets.
     std::uint16_t port = 0;             ///< The TCP port on which rank 0 meets the others.
     std::uint64_t rate_max = 0;         ///< Upper limit, bits per second; 0: no limit.
     std::uint64_t configured_rate = 0;  ///< Bits per second; 0: the source searches for it.

@@ -8,6 +8,7 @@ stagecast's, which checks before it renames.
 
 import dataclasses
 import json
+import os
 import re
 
 from hosts import SHARED, WORKER, Broken, all_seen, everywhere
@@ -52,6 +53,8 @@ class Stagecast:
                  f"--transport={self.transport}", f"--protection={self.protection}"]
         if self.share:
             words.append(f"--rate={rate_of(group.cell, self.share)}bit")
+        if self.transport == "tcp":
+            words.append(f"--relay={os.environ.get('RELAY', 'auto')}")
         tasks = [host.start([*words, f"--rank={host.rank}", f"--dest={DEST}"], "/tmp/log") for host in group.receivers]
         tasks.append(group.source.start([*words, "--rank=0", f"--source={SOURCE}"], "/tmp/log"))
         return read_stagecast(succeeded(everywhere(tasks, limit + 10), self.name))

@@ -31,11 +31,17 @@ class CoreEvents {
         out_.u8(block).u8(chunk).u16(bytes);
         return *this;
     }
+    /// What follows comes by this stripe's connections; 0 or 1.
+    CoreEvents& by_stripe(std::uint8_t stripe) {
+        stripe_ = stripe;
+        return *this;
+    }
     /// The connection to a member stands and takes packets, or ended.
     CoreEvents& link(LinkEvent::Kind kind, std::uint16_t peer) {
         const unsigned members = kDrivenMembers;
         const unsigned after = (peer + members - own_ - 1U) % members;
-        const unsigned how = 8U * after + (kind == LinkEvent::Kind::closed ? 7U : 0U);
+        const unsigned how =
+            128U * stripe_ + 8U * after + (kind == LinkEvent::Kind::closed ? 7U : 0U);
         out_.u8(7).u8(static_cast<std::uint8_t>(how));
         return *this;
     }
@@ -66,10 +72,11 @@ class CoreEvents {
         const unsigned other = (from + members - own_ - 1U) % members;
         out_.u8(0).u8(static_cast<std::uint8_t>((static_cast<unsigned>(type) - 1U) |
                                                 (static_cast<unsigned>(flags) << 4U)));
-        out_.u8(static_cast<std::uint8_t>(other + (to_group ? 0U : 64U)));
+        out_.u8(static_cast<std::uint8_t>(other + (to_group ? 0U : 64U) + 128U * stripe_));
     }
 
     std::uint16_t own_;
+    std::uint8_t stripe_ = 0;
     ByteWriter out_;
 };
 

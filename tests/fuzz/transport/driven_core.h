@@ -113,6 +113,7 @@ class DrivenCore {
             const unsigned how = input_.u8();
             const LinkEvent event{
                 .peer = other(how),
+                .flow = Flow{static_cast<std::uint8_t>(how >> 7U)},
                 .kind = how % 8U == 7 ? LinkEvent::Kind::closed : LinkEvent::Kind::ready};
             watch_.on_link(event);
             core_->on_links(now_, std::array{event});
@@ -166,6 +167,7 @@ class DrivenCore {
         datagram.header.session = config_.session;
         datagram.header.rank = Rank{static_cast<std::uint16_t>(
             (config_.own.value() + 1U + from % (kDrivenMembers - 1U)) % kDrivenMembers)};
+        datagram.header.flow = Flow{static_cast<std::uint8_t>(from >> 7U)};
         datagram.to_group = (from & 64U) == 0;
         datagram.overflow = overflow_ += (from & 128U) != 0 ? 1U : 0U;
         datagram.header.packet_number = number_ += 1U + (from >> 4U & 3U);

@@ -19,7 +19,7 @@ class DrivenConnections {
     explicit DrivenConnections(const core::CoreConfig& config) : config_{config} {}
 
     void on_datagram(const core::Datagram& datagram) {
-        const Rank from = datagram.header.rank;
+        const LinkEnd from{.peer = datagram.header.rank, .flow = datagram.header.flow};
         switch (datagram.header.type) {
             case wire::PacketType::ready:
                 // (The core takes it as a child's, or ignores it: a parent's.)
@@ -43,29 +43,31 @@ class DrivenConnections {
     }
 
     void on_link(const LinkEvent& event) {
+        const LinkEnd to{.peer = event.peer, .flow = event.flow};
         if (event.kind == LinkEvent::Kind::closed) {
-            end(event.peer);
+            end(to);
         } else {
-            children_[event.peer].bytes_under_way = 0;
+            children_[to].bytes_under_way = 0;
         }
     }
 
     void on_operation(const core::Operation& operation) {
+        const LinkEnd to{.peer = operation.peer, .flow = operation.flow};
         if (operation.kind == core::OperationKind::hang_up) {
-            end(operation.peer);
+            end(to);
         } else if (operation.kind == core::OperationKind::connect) {
             invariant(operation.peer != config_.own &&
                           operation.peer.value() < config_.members &&
                           config_.own != config_.source,
                       "a receiver connects to another member");
-            invariant(!parent_, "a member has one parent");
-            parent_ = operation.peer;
+            invariant(parents_.emplace(to.flow, to.peer).second,
+                      "a member has one parent for each stripe");
         }
     }
 
     void check_send(const core::Send& send) {
         invariant(!send.to.to_group, "a relay has no group");
-        Child& child = children_[send.to.peer];
+        Child& child = children_[{.peer = send.to.peer, .flow = send.to.flow}];
         if (send.type == wire::PacketType::describe) {
             const auto body = wire::read_describe(send.body);
             invariant(body.has_value(), "a DESCRIBE can be read");
@@ -112,10 +114,11 @@ class DrivenConnections {
                   "a connection gets what it has room for");
     }
 
-    void end(Rank peer) {
-        children_.erase(peer);
-        if (parent_ == peer) {
-            parent_.reset();
+    void end(LinkEnd to) {
+        children_.erase(to);
+        if (const auto parent = parents_.find(to.flow);
+            parent != parents_.end() && parent->second == to.peer) {
+            parents_.erase(parent);
         }
     }
 
@@ -130,8 +133,8 @@ class DrivenConnections {
     }
 
     core::CoreConfig config_;
-    std::map<Rank, Child> children_;
-    std::optional<Rank> parent_;
+    std::map<LinkEnd, Child> children_;
+    std::map<Flow, Rank> parents_;
     std::set<std::uint32_t> done_;  ///< Members that said so, or of which others did.
 };
 

@@ -1,7 +1,8 @@
 // Fuzzes a relay's receiver: it keeps its contract for any packets, links and disk errors.
 //
 // The input is a number of blocks, the configuration, and what happens (driven_core.h). Rank 2
-// of five: in a chain rank 1 is its parent and rank 3 its child.
+// of five: in a chain rank 1 is its parent and rank 3 its child. Of two trees the first one has
+// rank 4 above it and rank 3 below, the second one rank 1 above it.
 #include "transport/core/relay/relay_receiver.h"
 
 #include "tests/fuzz/transport/core_events.h"
@@ -13,7 +14,9 @@ namespace {
 constexpr std::uint16_t kOwn = 2;
 constexpr std::uint16_t kParent = 1;
 constexpr std::uint16_t kChild = 3;
+constexpr std::uint16_t kFirstParent = 4;
 constexpr std::uint8_t kFirstHeld = 8;
+constexpr std::uint8_t kTwoTrees = 128;
 
 using Link = LinkEvent::Kind;
 using wire::PacketType;
@@ -94,6 +97,34 @@ std::vector<std::byte> by_source(std::uint8_t how, int operations) {
         .bytes();
 }
 
+/// A block by each of two trees; the first one's parent is replaced by the source in between.
+std::vector<std::byte> by_two_trees() {
+    CoreEvents events{1, kTwoTrees, kOwn};
+    events.due(1)
+        .packet(PacketType::offer, kFirstParent, false, offer_of(2))
+        .packet(PacketType::ready, kChild, false, ready())
+        .packet(PacketType::request, kChild, false, request_of(0))
+        .by_stripe(1)
+        .link(Link::ready, kParent)
+        .packet(PacketType::describe, kParent, false, described(1))
+        .data(1, 0, 700, kParent)
+        .done()
+        .done()
+        .by_stripe(0)
+        .link(Link::closed, kFirstParent)
+        .due(1)
+        .packet(PacketType::describe, 0, false, described(0))
+        .data(0, 0, 700, 0);
+    return events.done()
+        .done()
+        .done()
+        .due(2)
+        .packet(PacketType::release, 0, false, released())
+        .link(Link::closed, kChild)
+        .due(2)
+        .bytes();
+}
+
 }  // namespace
 
 bool fuzz_one(Bytes input) {
@@ -109,7 +140,8 @@ bool fuzz_one(Bytes input) {
 std::vector<FuzzSeed> fuzz_seeds() {
     return {{"passed_on", passed_on()},
             {"by_source", by_source(0, 4)},
-            {"first_held", by_source(kFirstHeld, 2)}};
+            {"first_held", by_source(kFirstHeld, 2)},
+            {"two_trees", by_two_trees()}};
 }
 
 }  // namespace stage

@@ -1,4 +1,5 @@
 // Broadcasts over a simulated relay: its time, and what faults do to it.
+#include "stager/config/relay_choice.h"
 #include "tests/sim/relay/relay_world.h"
 #include "transport/core/relay/relay_lag.h"
 #include "transport/core/relay/relay_tree.h"
@@ -45,8 +46,88 @@ TEST_CASE("a chain of 64 carries 1 GiB in 1.03 of its wire time", "[.][relay-lon
     CHECK(ratio(world) < 1.03);
 }
 
+TEST_CASE("two trees carry an object in little more than its wire time", "[relay]") {
+    for (const std::uint32_t members : {2U, 3U, 4U, 16U, 65U}) {
+        CAPTURE(members);
+        RelayWorld world{
+            {.members = members, .degree = core::kTwoTrees, .object_bytes = 64U << 20U}};
+        world.run(60s);
+        expect_all_released(world, members);
+        CHECK(ratio(world) < 1.06);
+        for (std::uint32_t rank = 0; rank < members; ++rank) {
+            CAPTURE(rank);
+            CHECK(world.bytes_sent(rank) < (66U << 20U));
+            CHECK(world.times_connected(rank) <= 2);
+        }
+    }
+}
+
+TEST_CASE("two trees reach many members soon", "[relay]") {
+    RelayPlan plan{.members = 300, .object_bytes = 4U << 20U};
+    RelayWorld chain{plan};
+    chain.run(60s);
+    expect_all_released(chain, plan.members);
+    plan.degree = core::kTwoTrees;
+    RelayWorld trees{plan};
+    trees.run(60s);
+    expect_all_released(trees, plan.members);
+    CHECK(*trees.last_held() * 4 < *chain.last_held() * 3);
+}
+
+TEST_CASE("a member of two trees that crashes is passed over", "[relay]") {
+    // Of 16: the roots of both trees, children of theirs, and a leaf of both.
+    for (const std::uint32_t crashed : {8U, 7U, 4U, 11U, 15U}) {
+        CAPTURE(crashed);
+        RelayWorld world{{.members = 16,
+                          .degree = core::kTwoTrees,
+                          .object_bytes = 32U << 20U,
+                          .stall_timeout = 3s,
+                          .crashes = {{crashed, 1s}}}};
+        world.run(60s);
+        CHECK(world.faults().empty());
+        CHECK(ratio(world) < 1.5);  // Its parent has three children from then on.
+        CHECK(world.now() < world.wire_time() * 3 / 2 + 7s);
+        CHECK(world.outcome(0).phase == core::Phase::failed);
+        CHECK(world.outcome(0).culprit == Rank{static_cast<std::uint16_t>(crashed)});
+    }
+}
+
+TEST_CASE("where the roots of both trees crash the others complete", "[relay]") {
+    RelayWorld world{{.members = 16,
+                      .degree = core::kTwoTrees,
+                      .object_bytes = 32U << 20U,
+                      .stall_timeout = 3s,
+                      .crashes = {{7, 1s}, {8, 1500ms}},
+                      .drops_failed = true}};
+    world.run(60s);
+    CHECK(world.faults().empty());
+    CHECK(ratio(world) < 2.1);  // The source sends each stripe twice.
+    for (std::uint32_t rank = 0; rank < 16; ++rank) {
+        CAPTURE(rank);
+        const bool has_crashed = rank == 7 || rank == 8;
+        CHECK((world.outcome(rank).phase == core::Phase::released) == !has_crashed);
+    }
+}
+
+TEST_CASE("a member of two trees that stops is left after a moment", "[relay]") {
+    RelayWorld world{{.members = 16,
+                      .degree = core::kTwoTrees,
+                      .object_bytes = 64U << 20U,
+                      .stops = {{8, {.from = 1s, .until = 20s}}}}};
+    world.run(90s);
+    expect_all_released(world, 16);
+    for (std::uint32_t rank = 1; rank < 16; ++rank) {
+        CAPTURE(rank);
+        if (rank != 8) {
+            const auto held = world.outcome(rank).held_at->time_since_epoch() - 1s;
+            CHECK(held < world.wire_time() * 3 / 2 + 4s);
+        }
+    }
+}
+
 TEST_CASE("a small object reaches many members soon by a tree", "[relay]") {
-    const std::uint32_t degree = core::relay_degree(100'000, 1000, 20'000);
+    const std::uint32_t degree =
+        choose_relay({.object_bytes = 100'000, .members = 1000, .hop_bytes = 20'000}).degree;
     CHECK(degree > 1);
     RelayWorld tree{{.members = 1000, .degree = degree, .object_bytes = 100'000}};
     tree.run(60s);
@@ -101,9 +182,28 @@ TEST_CASE("a member that crashes while it finishes is awaited for one time-out",
     }
 }
 
+TEST_CASE("where both parents of a member crash it completes all the same", "[relay]") {
+    // Of 16, rank 5 has rank 6 above it in the first tree and rank 3 in the second one.
+    RelayWorld world{{.members = 16,
+                      .degree = core::kTwoTrees,
+                      .object_bytes = 32U << 20U,
+                      .stall_timeout = 3s,
+                      .crashes = {{6, 1s}, {3, 1s}},
+                      .drops_failed = true}};
+    world.run(60s);
+    CHECK(world.faults().empty());
+    CHECK(ratio(world) < 2.1);
+    CHECK(world.outcome(5).phase == core::Phase::released);
+    CHECK(world.times_connected(5) == 4);
+}
+
 TEST_CASE("where the source crashes, all members end together", "[relay]") {
-    RelayWorld world{
-        {.members = 12, .object_bytes = 64U << 20U, .stall_timeout = 6s, .crashes = {{0, 1s}}}};
+    const std::uint32_t degree = GENERATE(1U, 2U, core::kTwoTrees);
+    RelayWorld world{{.members = 12,
+                      .degree = degree,
+                      .object_bytes = 64U << 20U,
+                      .stall_timeout = 6s,
+                      .crashes = {{0, 1s}}}};
     world.run(100s);
     CHECK(world.now() < 12s);
     for (std::uint32_t rank = 1; rank < 12; ++rank) {
@@ -162,21 +262,22 @@ void expect_dropped(const RelayWorld& world,
 
 TEST_CASE("where failed members are dropped the others complete", "[relay]") {
     RelayPlan plan{.members = 12, .object_bytes = 32U << 20U, .stall_timeout = 6s};
-    plan.degree = GENERATE(1U, 2U);
+    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
     plan.drops_failed = true;
     SECTION("one that crashes") {
         plan.crashes = {{1, 1s}};
         RelayWorld world{plan};
         world.run(60s);
         expect_dropped(world, 12, {1});
-        CHECK(world.now() < plan.degree * world.wire_time() + 14s);  // one time-out
+        CHECK(world.now() <
+              core::relay_children_max(plan.degree) * world.wire_time() + 14s);  // one time-out
     }
     SECTION("one that is stopped") {
         plan.stops = {{1, {.from = 1s, .until = 100s}}};
         RelayWorld world{plan};
         world.run(60s);
         expect_dropped(world, 12, {1});
-        CHECK(world.now() < plan.degree * world.wire_time() + 20s);
+        CHECK(world.now() < core::relay_children_max(plan.degree) * world.wire_time() + 20s);
     }
     SECTION("one whose disk is full, and one that crashes") {
         plan.refused_store = std::pair{11U, 7U};
@@ -196,7 +297,11 @@ TEST_CASE("where failed members are dropped the others complete", "[relay]") {
 
 TEST_CASE("a block that a relaying member damaged is fetched again, by it and below",
           "[relay]") {
-    RelayWorld world{{.members = 6, .object_bytes = 16U << 20U, .damaged = std::pair{2U, 4U}}};
+    const std::uint32_t degree = GENERATE(1U, core::kTwoTrees);
+    RelayWorld world{{.members = 6,
+                      .degree = degree,
+                      .object_bytes = 16U << 20U,
+                      .damaged = std::pair{2U, 4U}}};
     world.run(60s);
     expect_all_released(world, 6);
     CHECK(ratio(world) < 1.3);
@@ -205,6 +310,7 @@ TEST_CASE("a block that a relaying member damaged is fetched again, by it and be
 TEST_CASE("what a member held before is not sent to it", "[relay]") {
     const std::vector<core::BlockRun> most{{.first = BlockIndex{0}, .count = 28}};
     RelayPlan plan{.members = 4, .object_bytes = 32U << 20U};
+    plan.degree = GENERATE(1U, core::kTwoTrees);
     SECTION("each member") {
         plan.held_before = {{1, most}, {2, most}, {3, most}};
         RelayWorld world{plan};
@@ -217,6 +323,13 @@ TEST_CASE("what a member held before is not sent to it", "[relay]") {
         RelayWorld world{plan};
         world.run(60s);
         expect_all_released(world, 4);
+    }
+    SECTION("one whose child may hear of the object first, by the other tree") {
+        plan.members = 12;
+        plan.held_before = {{9, most}};
+        RelayWorld world{plan};
+        world.run(60s);
+        expect_all_released(world, 12);
     }
     SECTION("a member holds all of it") {
         plan.holders = {2};
@@ -330,9 +443,10 @@ RelayPlan drawn(std::uint64_t seed) {
     };
     RelayPlan plan;
     plan.members = 2 + below(20);
-    plan.degree = 1 + below(3);
+    plan.degree = 1 + below(4);
+    plan.degree = plan.degree > 3 ? core::kTwoTrees : plan.degree;
     plan.object_bytes = 1 + prng.next() % (24U << 20U);
-    plan.chunk_bytes = below(2) == 0 ? std::uint16_t{8928} : std::uint16_t{1444};
+    plan.chunk_bytes = below(2) == 0 ? 8928 : 1444;
     plan.stall_timeout = 6s;
     for (std::uint32_t fault = below(4); fault > 0; --fault) {
         const std::uint32_t rank = 1 + below(plan.members - 1);

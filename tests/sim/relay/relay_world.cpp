@@ -17,6 +17,12 @@ constexpr Duration kLook = std::chrono::milliseconds{1};
 /// bytes.
 constexpr std::uint64_t kPacketBytes = 28;
 
+LinkEvent event_of(std::pair<std::uint32_t, std::uint8_t> peer, LinkEvent::Kind kind) {
+    return {.peer = Rank{static_cast<std::uint16_t>(peer.first)},
+            .flow = Flow{peer.second},
+            .kind = kind};
+}
+
 std::uint64_t wire_bytes(std::uint64_t bytes) {
     return bytes + (bytes + 1447) / 1448 * 90;
 }
@@ -33,8 +39,8 @@ struct RelayWorld::Connection {
 struct RelayWorld::Host {
     std::uint32_t rank = 0;
     std::unique_ptr<AnyCore> core;
-    std::map<std::uint32_t, Connection> out;  ///< By peer.
-    std::uint32_t next_peer = 0;
+    std::map<Peer, Connection> out;
+    Peer next_peer{};
     Instant link_free{};
     Instant down_free{};
     Instant disk_free{};
@@ -48,8 +54,9 @@ struct RelayWorld::Host {
     std::vector<LinkEvent> links;
     std::vector<std::pair<std::uint32_t, core::Send>> inbox;
     std::vector<core::Completion> completions;
-    std::map<BlockIndex, std::vector<std::uint32_t>> buffers;  ///< A chunk is its tag.
-    std::set<std::uint32_t> stored;
+    std::deque<std::pair<core::Operation, core::Verdict>> at_disk;  ///< In order of their ends.
+    std::map<BlockIndex, std::vector<std::uint32_t>> buffers;       ///< A chunk is its tag.
+    std::vector<bool> stored;                                       ///< By block.
     bool was_damaged = false;
     std::optional<Instant> woken_for;
 };
@@ -72,6 +79,7 @@ RelayWorld::RelayWorld(const RelayPlan& plan)
         }
         auto host = std::make_unique<Host>();
         host->rank = rank;
+        host->stored.resize(blocks_);
         if (rank == 0) {
             host->core = std::make_unique<HeldCore<core::RelaySource>>(
                 config,
@@ -105,7 +113,7 @@ void RelayWorld::after(Duration delay, std::function<void()> what) {
 void RelayWorld::run(Duration limit) {
     const Instant end = now_ + limit;
     while (!events_.empty() && events_.top().at <= end) {
-        Event event = events_.top();
+        Event event = std::move(const_cast<Event&>(events_.top()));
         events_.pop();
         now_ = event.at;
         event.what();
@@ -184,10 +192,11 @@ void RelayWorld::turn(Host& host) {
         core.on_links(now_, links);
         operate(host);
     }
-    const auto inbox = std::exchange(host.inbox, {});
-    for (const auto& [from, packet] : inbox) {
-        deliver(host, from, packet, packet.length);
+    std::swap(read_, host.inbox);
+    for (const auto& [from, packet] : read_) {
+        deliver(host, from, packet);
     }
+    read_.clear();
     if (!host.completions.empty()) {
         const auto completions = std::exchange(host.completions, {});
         core.on_done(now_, completions);
@@ -208,21 +217,18 @@ void RelayWorld::turn(Host& host) {
     }
 }
 
-void RelayWorld::deliver(Host& host,
-                         std::uint32_t from,
-                         const core::Send& packet,
-                         std::uint32_t /*tag*/) {
+void RelayWorld::deliver(Host& host, std::uint32_t from, const core::Send& packet) {
     core::Datagram datagram;
     datagram.header.type = packet.type;
     datagram.header.rank = Rank{static_cast<std::uint16_t>(from)};
+    datagram.header.flow = packet.to.flow;
     datagram.header.packet_number = packet.packet_number;
     datagram.header.block = packet.block;
     datagram.header.chunk = packet.first;
     datagram.arrived_at = now_;
     if (packet.type == wire::PacketType::data) {
         const core::Cut cut{plan_.chunk_bytes};
-        datagram.body_bytes =
-            static_cast<std::uint16_t>(cut.length(length(packet.block), packet.first.value()));
+        datagram.body_bytes = cut.length(length(packet.block), packet.first.value());
         datagram.lease = core::Ticket{packet.length + std::uint64_t{1}};
     } else {
         datagram.body = packet.body;
@@ -245,7 +251,9 @@ void RelayWorld::operate(Host& host) {
     }
 }
 
-void RelayWorld::complete(Host& host, const core::Operation& operation, core::Verdict verdict) {
+void RelayWorld::complete(Host& host) {
+    const auto [operation, verdict] = host.at_disk.front();
+    host.at_disk.pop_front();
     core::Completion done;
     done.ticket = operation.ticket;
     done.kind = operation.kind;
@@ -291,9 +299,9 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
             host.buffers.erase(operation.block);
             return;
         case OperationKind::connect:
-            return connect(host, operation.peer.value());
+            return connect(host, {operation.peer.value(), operation.flow.value()});
         case OperationKind::hang_up:
-            return close(host.rank, operation.peer.value(), false);
+            return close(host.rank, {operation.peer.value(), operation.flow.value()}, false);
         case OperationKind::verify: {
             const auto& buffer = host.buffers[operation.block];
             for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -308,9 +316,10 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
                 plan_.refused_store->second == operation.block.value()) {
                 verdict = Verdict::failed;
             }
-            if (!host.stored.insert(operation.block.value()).second) {
+            if (host.stored[operation.block.value()]) {
                 faults_.push_back("a block is stored twice");
             }
+            host.stored[operation.block.value()] = true;
             disk_bytes = operation.descriptor.length;
             break;
         case OperationKind::load: {
@@ -328,7 +337,8 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
                 for (const auto& run : plan_.held_before[host.rank]) {
                     before += run.count;
                 }
-                if (host.stored.size() + before != blocks_) {
+                const auto stored = std::ranges::count(host.stored, true);
+                if (static_cast<std::uint64_t>(stored) + before != blocks_) {
                     faults_.push_back("finished without every block");
                 }
             }
@@ -341,8 +351,8 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
         operation.kind == OperationKind::finish && slow_finish != plan_.slow_finishes.end()) {
         host.disk_free += slow_finish->second;
     }
-    after(host.disk_free - now_,
-          [this, &host, operation, verdict] { complete(host, operation, verdict); });
+    host.at_disk.emplace_back(operation, verdict);
+    after(host.disk_free - now_, [this, &host] { complete(host); });
 }
 
 void RelayWorld::send_all(Host& host) {
@@ -361,21 +371,20 @@ void RelayWorld::send_all(Host& host) {
     }
 }
 
-void RelayWorld::connect(Host& from, std::uint32_t to) {
-    Host& peer = *hosts_[to];
+void RelayWorld::connect(Host& from, Peer to) {
+    Host& peer = *hosts_[to.first];
     ++from.connected;
     if (peer.is_crashed) {
-        from.links.push_back(
-            {.peer = Rank{static_cast<std::uint16_t>(to)}, .kind = LinkEvent::Kind::closed});
+        from.links.push_back(event_of(to, LinkEvent::Kind::closed));
     } else if (!from.out.contains(to)) {
         const std::uint64_t id = ++connections_;
         from.out[to].id = id;
-        peer.out[from.rank] = Connection{.id = id, .queue = {}};
+        peer.out[{from.rank, to.second}] = Connection{.id = id, .queue = {}};
     }
 }
 
 void RelayWorld::queue(Host& from, const core::Send& send) {
-    const std::uint32_t to = send.to.peer.value();
+    const Peer to{send.to.peer.value(), send.to.flow.value()};
     if (!from.out.contains(to)) {
         return;
     }
@@ -403,7 +412,7 @@ void RelayWorld::queue(Host& from, const core::Send& send) {
     connection.must_report_ready = true;
     if (connection.queued_bytes <= kSocketBytes) {
         connection.must_report_ready = false;
-        from.links.push_back({.peer = send.to.peer, .kind = LinkEvent::Kind::ready});
+        from.links.push_back(event_of(to, LinkEvent::Kind::ready));
     }
     if (!from.is_sending) {
         transmit(from);
@@ -417,7 +426,8 @@ void RelayWorld::transmit(Host& host) {
         return;
     }
     const auto can_send = [this](const auto& each) {
-        return !each.second.queue.empty() && hosts_[each.first]->down_free <= now_ + kQueue;
+        return !each.second.queue.empty() &&
+               hosts_[each.first.first]->down_free <= now_ + kQueue;
     };
     auto next = host.out.lower_bound(host.next_peer);
     for (std::size_t tried = 0; tried <= host.out.size(); ++tried) {
@@ -437,9 +447,10 @@ void RelayWorld::transmit(Host& host) {
         }
         return;
     }
-    const std::uint32_t to = next->first;
+    const Peer by = next->first;
+    const std::uint32_t to = by.first;
     Connection& connection = next->second;
-    host.next_peer = to + 1;
+    host.next_peer = {to, static_cast<std::uint8_t>(by.second + 1)};
     core::Send packet = std::move(connection.queue.front());
     connection.queue.pop_front();
     std::uint64_t bytes = packet.body.size() + kPacketBytes;
@@ -455,8 +466,7 @@ void RelayWorld::transmit(Host& host) {
     host.is_sending = true;
     if (connection.must_report_ready && connection.queued_bytes <= kSocketBytes) {
         connection.must_report_ready = false;
-        host.links.push_back(
-            {.peer = Rank{static_cast<std::uint16_t>(to)}, .kind = LinkEvent::Kind::ready});
+        host.links.push_back(event_of(by, LinkEvent::Kind::ready));
         after({}, [this, &host] { turn(host); });
     }
     Host& peer = *hosts_[to];
@@ -464,11 +474,9 @@ void RelayWorld::transmit(Host& host) {
     const Duration down = time_of(wire_bytes(bytes), rate(to));
     peer.down_free =
         std::max(peer.down_free + down, here + (down > takes ? down - takes : Duration{}));
-    after(
-        peer.down_free - now_ + plan_.wake_up,
-        [this, from = host.rank, to, id = connection.id, packet = std::move(packet)]() mutable {
-            arrive(from, to, id, std::move(packet));
-        });
+    const std::uint32_t flight = take_off(
+        {.from = host.rank, .to = to, .id = connection.id, .packet = std::move(packet)});
+    after(peer.down_free - now_ + plan_.wake_up, [this, flight] { arrive(flight); });
     after(takes, [this, &host] { transmit(host); });
 }
 
@@ -479,12 +487,22 @@ void RelayWorld::look_again(Host& host) {
     }
 }
 
-void RelayWorld::arrive(std::uint32_t from,
-                        std::uint32_t to,
-                        std::uint64_t id,
-                        core::Send packet) {
+std::uint32_t RelayWorld::take_off(Flight flight) {
+    if (landed_.empty()) {
+        landed_.push_back(static_cast<std::uint32_t>(flights_.size()));
+        flights_.emplace_back();
+    }
+    const std::uint32_t place = landed_.back();
+    landed_.pop_back();
+    flights_[place] = std::move(flight);
+    return place;
+}
+
+void RelayWorld::arrive(std::uint32_t flight) {
+    auto [from, to, id, packet] = std::move(flights_[flight]);
+    landed_.push_back(flight);
     Host& host = *hosts_[to];
-    const auto connection = host.out.find(from);
+    const auto connection = host.out.find({from, packet.to.flow.value()});
     if (host.is_crashed || connection == host.out.end() || connection->second.id != id) {
         return;
     }
@@ -493,14 +511,14 @@ void RelayWorld::arrive(std::uint32_t from,
 }
 
 /// The connection ends at both ends; `from` knows why.
-void RelayWorld::close(std::uint32_t from, std::uint32_t to, bool tells_closer) {
-    for (const auto& [one, other] : {std::pair{from, to}, std::pair{to, from}}) {
+void RelayWorld::close(std::uint32_t from, Peer to, bool tells_closer) {
+    for (const auto& [one, other] : {std::pair{from, to.first}, std::pair{to.first, from}}) {
         Host& host = *hosts_[one];
-        if (host.out.erase(other) == 0 || host.is_crashed || (one == from && !tells_closer)) {
+        const Peer by{other, to.second};
+        if (host.out.erase(by) == 0 || host.is_crashed || (one == from && !tells_closer)) {
             continue;
         }
-        host.links.push_back(
-            {.peer = Rank{static_cast<std::uint16_t>(other)}, .kind = LinkEvent::Kind::closed});
+        host.links.push_back(event_of(by, LinkEvent::Kind::closed));
         after(plan_.delay, [this, &host] { turn(host); });
     }
 }
@@ -509,7 +527,7 @@ void RelayWorld::crash(Host& host) {
     host.is_crashed = true;
     const auto out = host.out;
     for (const auto& [peer, connection] : out) {
-        close(peer, host.rank, true);
+        close(peer.first, {host.rank, peer.second}, true);
     }
 }
 

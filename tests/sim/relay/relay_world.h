@@ -19,13 +19,14 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stage::sim {
 
 struct RelayPlan {
     std::uint32_t members = 4;
-    std::uint32_t degree = 1;
+    std::uint32_t degree = 1;  ///< Or core::kTwoTrees.
     std::uint64_t object_bytes = 16U << 20U;
     std::uint64_t bytes_per_s = 12'500'000;
     std::map<std::uint32_t, std::uint64_t> slow_links{};  ///< By rank: another rate.
@@ -35,7 +36,7 @@ struct RelayPlan {
     std::uint64_t disk_bytes_per_s = 1'000'000'000;
     std::map<std::uint32_t, std::uint64_t> slow_disks{};
     std::map<std::uint32_t, Duration> slow_finishes{};  ///< From the last block to DONE.
-    std::uint16_t chunk_bytes = 8928;
+    std::uint32_t chunk_bytes = 8928;
     Duration stall_timeout = std::chrono::seconds{30};
     std::map<std::uint32_t, Duration> crashes{};
     struct Pause {
@@ -76,6 +77,8 @@ class RelayWorld {
   private:
     struct Host;
     struct Connection;
+    /// The other end of a connection: a rank and a flow.
+    using Peer = std::pair<std::uint32_t, std::uint8_t>;
     struct Event {
         Instant at;
         std::uint64_t order;
@@ -85,19 +88,28 @@ class RelayWorld {
         }
     };
 
+    /// A packet on its way to a host, by the connection with this id.
+    struct Flight {
+        std::uint32_t from = 0;
+        std::uint32_t to = 0;
+        std::uint64_t id = 0;
+        core::Send packet{};
+    };
+
     void after(Duration delay, std::function<void()> what);
+    [[nodiscard]] std::uint32_t take_off(Flight flight);
     void turn(Host& host);
     void send_all(Host& host);
     void operate(Host& host);
     void perform(Host& host, const core::Operation& operation);
-    void complete(Host& host, const core::Operation& operation, core::Verdict verdict);
-    void connect(Host& from, std::uint32_t to);
+    void complete(Host& host);
+    void connect(Host& from, Peer to);
     void queue(Host& from, const core::Send& send);
     void transmit(Host& host);
     void look_again(Host& host);
-    void arrive(std::uint32_t from, std::uint32_t to, std::uint64_t id, core::Send packet);
-    void deliver(Host& host, std::uint32_t from, const core::Send& packet, std::uint32_t tag);
-    void close(std::uint32_t from, std::uint32_t to, bool tells_closer);
+    void arrive(std::uint32_t flight);
+    void deliver(Host& host, std::uint32_t from, const core::Send& packet);
+    void close(std::uint32_t from, Peer to, bool tells_closer);
     void crash(Host& host);
     [[nodiscard]] std::uint32_t length(BlockIndex block) const;
     [[nodiscard]] wire::Descriptor descriptor(BlockIndex block) const;
@@ -110,6 +122,9 @@ class RelayWorld {
     std::uint64_t connections_ = 0;
     std::priority_queue<Event> events_;
     std::vector<std::unique_ptr<Host>> hosts_;
+    std::vector<Flight> flights_;
+    std::vector<std::uint32_t> landed_;                       ///< Free places in `flights_`.
+    std::vector<std::pair<std::uint32_t, core::Send>> read_;  ///< By the present turn.
     std::vector<std::string> faults_;
 };
 

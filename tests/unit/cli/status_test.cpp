@@ -64,11 +64,12 @@ TEST_CASE("explain says that a staging went by TCP because multicast did not rea
                                {"transport", "tcp unicast"},
                                {"transport_why", "because"},
                                {"transport_why_not", "udp multicast: not"},
+                               {"relay", "a chain: so"},
                                {"relayed", true},
                                {"unheard_group", nlohmann::json::array({"n2"})}};
     const std::string text = explain_text({{"ended", nlohmann::json::array({stage})}});
-    CHECK(text.find("  transport: tcp unicast: because\n  and not udp multicast: not\n") !=
-          std::string::npos);
+    CHECK(text.find("  transport: tcp unicast: because\n  and not udp multicast: not\n"
+                    "  passed on by a chain: so\n") != std::string::npos);
     CHECK(text.find("not reached by multicast: n2; so all nodes") != std::string::npos);
 }
 

@@ -243,6 +243,31 @@ TEST_CASE("copies of a control packet are one train, each under its own number")
     }
 }
 
+TEST_CASE("what goes to one member by a flow says so") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    BlockStore blocks{1};
+    Outbox outbox{driver, sealer, blocks, config()};
+    core::SendBatch batch;
+    for (const std::uint8_t flow : {std::uint8_t{0}, std::uint8_t{1}}) {
+        core::Send send;
+        send.type = wire::PacketType::ready;
+        send.to = {.to_group = false, .peer = kReceiver, .flow = Flow{flow}};
+        send.packet_number = 7U + flow;
+        batch.sends.push_back(send);
+    }
+    outbox.add(std::move(batch), config().chunk_bytes);
+    REQUIRE(outbox.flush({}));
+    CHECK(driver.flows == std::vector{Flow{0}, Flow{1}});
+    REQUIRE(driver.packets.size() == 2);
+    for (const std::uint8_t flow : {std::uint8_t{0}, std::uint8_t{1}}) {
+        const auto opened = opener.open(driver.packets[flow]);
+        REQUIRE(opened);
+        CHECK(opened->header.flow == Flow{flow});
+    }
+}
+
 TEST_CASE("what the driver refused in the middle leaves later, once and in order") {
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};

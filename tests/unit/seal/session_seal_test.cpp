@@ -236,6 +236,30 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("flows that keep an order each are expanded by themselves, and replays found") {
+    const auto protection = GENERATE(Protection::none, Protection::encrypt);
+    SessionSeal sender{keys_of(7, protection)};
+    SessionKeys keys = keys_of(1, protection);
+    keys.flows_apart = 2;
+    SessionSeal receiver{keys};
+    const auto number_of = [&](PacketType type, std::uint8_t flow, std::uint64_t number) {
+        wire::Header header = header_of(type, 7, number);
+        header.flow = Flow{flow};
+        auto packet = packet_of(sender, header, kReady);
+        const auto opened = receiver.open(packet);
+        return opened ? opened->header.packet_number : 0;
+    };
+    CHECK(number_of(PacketType::ready, 0, 10) == 10);
+    CHECK(number_of(PacketType::ready, 1, 200'000) == 200'000);
+    CHECK(number_of(PacketType::data, 1, 200'001) == 200'001);
+    CHECK(number_of(PacketType::data, 0, 11) == 11);
+    CHECK(number_of(PacketType::ready, 0, 12) == 12);
+    CHECK(number_of(PacketType::ready, 1, 200'000) == 0);
+    // One that is not kept apart counts as the first.
+    CHECK(number_of(PacketType::ready, 5, 12) == 0);
+    CHECK(number_of(PacketType::ready, 5, 13) == 13);
+}
+
 TEST_CASE("DATA numbers expand across their wraps and across epochs") {
     SessionSeal sender{keys_of(7, Protection::encrypt)};
     SessionSeal receiver{keys_of(1, Protection::encrypt)};

@@ -14,7 +14,7 @@
 namespace stage {
 namespace {
 
-constexpr Rank kPeer{1};
+constexpr LinkEnd kPeer{.peer = Rank{1}};
 constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{43'301, 43'400};
 constexpr int kWaitMs = 20'000;
 
@@ -112,7 +112,7 @@ TEST_CASE("a driver without a descriptor reports that the connection ended, and 
     }
     REQUIRE(events.size() == 3);
     CHECK(events.back().kind == LinkEvent::Kind::closed);
-    CHECK(events.back().peer == kPeer);
+    CHECK(events.back().peer == kPeer.peer);
     driver.connect(kPeer);
     pollfd dialled{.fd = listener.get(), .events = POLLIN, .revents = 0};
     CHECK(::poll(&dialled, 1, kWaitMs) == 1);

@@ -14,7 +14,7 @@
 namespace stage {
 namespace {
 
-constexpr Rank kPeer{1};
+constexpr LinkEnd kPeer{.peer = Rank{1}, .flow = Flow{1}};
 
 Address own() {
     return *Address::parse("127.0.0.1", 0);
@@ -69,7 +69,7 @@ TEST_CASE("a peer that answers at once is dialled once", "[tcp]") {
     REQUIRE(dialler.dial(kPeer, *udp::bound_address(listener->get())));
     const auto ended = turn(dialler);
     REQUIRE(ended.size() == 1);
-    CHECK(ended[0].peer == kPeer);
+    CHECK(ended[0].to == kPeer);
     CHECK(ended[0].socket);
     CHECK(descriptors() == before + 1);
 }

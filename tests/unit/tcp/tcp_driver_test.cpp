@@ -49,14 +49,19 @@ Members open_members(std::size_t count) {
 
 /// A train of packets of one size, whose first byte is `mark`, to a peer that is connected to
 /// before.
-void send(tcp::TcpDriver& driver, Rank to, char mark, std::size_t packet, std::size_t count) {
+void send(tcp::TcpDriver& driver,
+          Rank to,
+          char mark,
+          std::size_t packet,
+          std::size_t count,
+          Flow flow = {}) {
     std::vector<std::byte> bytes(packet * count, std::byte{7});
     for (std::size_t i = 0; i < count; ++i) {
         bytes[i * packet] = static_cast<std::byte>(mark);
     }
     const std::vector<Bytes> pieces{Bytes{bytes}.first(5), Bytes{bytes}.subspan(5)};
-    driver.connect(to);
-    const auto sent = driver.send({.target = {.to_group = false, .peer = to},
+    driver.connect({.peer = to, .flow = flow});
+    const auto sent = driver.send({.target = {.to_group = false, .peer = to, .flow = flow},
                                    .pieces = pieces,
                                    .bytes = bytes.size(),
                                    .packet_bytes = static_cast<std::uint32_t>(packet)});
@@ -77,7 +82,8 @@ bool await(std::initializer_list<tcp::TcpDriver*> drivers) {
 std::string receive(tcp::TcpDriver& driver,
                     tcp::TcpDriver& other,
                     std::size_t count,
-                    std::optional<Rank> sender) {
+                    std::optional<Rank> sender,
+                    Flow flow = {}) {
     std::string marks;
     while (marks.size() < count && await({&driver, &other})) {
         std::vector<ReceivedPacket> none;
@@ -87,7 +93,9 @@ std::string receive(tcp::TcpDriver& driver,
         for (const ReceivedPacket& packet : packets) {
             marks += static_cast<char>(packet.bytes.front());
             if (packet.unproved != 0) {
-                CHECK(driver.prove(packet.unproved, sender) == sender.has_value());
+                const auto end = sender ? std::optional{LinkEnd{.peer = *sender, .flow = flow}}
+                                        : std::nullopt;
+                CHECK(driver.prove(packet.unproved, end) == sender.has_value());
             }
         }
     }
@@ -203,6 +211,22 @@ TEST_CASE("what follows a first packet waits until that is proved", "[tcp]") {
     CHECK(receive(parent, child, 2, Rank{1}) == "rl");
 }
 
+TEST_CASE("two members have a connection for each flow, made by either", "[tcp]") {
+    Members members = open_members(2);
+    auto& one = *members.drivers[0];
+    auto& other = *members.drivers[1];
+    send(other, Rank{0}, 'a', 60, 1);
+    CHECK(receive(one, other, 1, Rank{1}) == "a");
+    send(one, Rank{1}, 'b', 60, 1, Flow{1});
+    CHECK(receive(other, one, 1, Rank{0}, Flow{1}) == "b");
+    send(one, Rank{1}, 'c', 60, 1);
+    CHECK(receive(other, one, 1, std::nullopt) == "c");
+    other.hang_up({.peer = Rank{0}, .flow = Flow{1}});
+    CHECK(sees_end(one, Rank{1}));
+    send(other, Rank{0}, 'd', 60, 1);
+    CHECK(receive(one, other, 1, std::nullopt) == "d");
+}
+
 TEST_CASE("a train to a peer without a connection is lost", "[tcp]") {
     Members members = open_members(2);
     std::vector<std::byte> bytes(60);
@@ -250,7 +274,7 @@ TEST_CASE("a second connection of a member replaces its first", "[tcp]") {
     auto& parent = *members.drivers[0];
     send(child, Rank{0}, 'a', 60, 1);
     CHECK(receive(parent, child, 1, Rank{1}) == "a");
-    child.hang_up(Rank{0});
+    child.hang_up({.peer = Rank{0}});
     send(child, Rank{0}, 'b', 60, 1);
     CHECK(receive(parent, child, 1, Rank{1}) == "b");
     CHECK(std::ranges::none_of(links_of(parent), [](const LinkEvent& event) {

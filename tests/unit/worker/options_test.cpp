@@ -118,6 +118,22 @@ TEST_CASE("each policy of the broadcast is an option") {
     }
 }
 
+TEST_CASE("how a relay's members are arranged can be asked for") {
+    const auto relay = [](const std::string& shape) {
+        return parse_engine_options({"--hosts=h",
+                                     "--rank=0",
+                                     "--source=s",
+                                     "--protection=none",
+                                     "--transport=tcp",
+                                     "--relay=" + shape},
+                                    "/here");
+    };
+    CHECK(relay("auto")->relay == RelayShape::automatic);
+    CHECK(relay("chain")->relay == RelayShape::chain);
+    CHECK(relay("trees")->relay == RelayShape::two_trees);
+    CHECK_FALSE(relay("tree"));
+}
+
 TEST_CASE("an invalid command line is refused with the reason") {
     CHECK_THAT(complaint({}), Contains("neither --source= nor --dest="));
     CHECK_THAT(complaint({"--hosts=h", "--rank=0", "--dest=x"}),

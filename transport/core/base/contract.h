@@ -84,9 +84,10 @@ enum class OperationKind : std::uint8_t {
     reconstruct,
     leave_group,  ///< Leaves the multicast group.
     join_group,   ///< Joins the multicast group again.
-    // Of a driver with reliable unicast. Without a connection to its peer a packet is lost.
-    connect,  ///< Begins a connection to `peer`.
-    hang_up,  ///< Closes the connection to `peer`, without an event.
+    // Of a driver with reliable unicast. Without a connection to its peer, for its flow, a
+    // packet is lost.
+    connect,  ///< Begins the connection to `peer` for `flow`.
+    hang_up,  ///< Closes the connection to `peer` for `flow`, without an event.
 };
 
 /// Nearly every packet needs one and some sixty wait at a time: an operation fits a cache line.
@@ -96,7 +97,8 @@ struct Operation {
     BlockIndex block;
     ChunkIndex chunk;
     OperationKind kind = OperationKind::drop;
-    Rank peer;                         ///< For connect and hang_up.
+    Flow flow{};                       ///< For connect and hang_up,
+    Rank peer;                         ///< likewise.
     wire::Descriptor descriptor;       ///< For verify and store.
     const ParityCode* code = nullptr;  ///< For encode and reconstruct; owned by the core.
 };
@@ -120,7 +122,8 @@ struct Completion {
 /// The destination of a packet.
 struct Destination {
     bool to_group = false;
-    Rank peer;  ///< Used if not to_group.
+    Rank peer;    ///< Used if not to_group.
+    Flow flow{};  ///< Used with reliable unicast: a peer has a connection for each flow.
 
     friend bool operator==(const Destination&, const Destination&) = default;
 };

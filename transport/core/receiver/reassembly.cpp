@@ -119,7 +119,6 @@ bool Reassembly::may_open(BlockIndex block) const {
     return pool_.room() > 0 || map_->count_at_disk() <= kSpillingAtDisk;
 }
 
-/// Opens a block that is neither open nor held. Null if it may not be.
 OpenBlock* Reassembly::open(BlockIndex block) {
     if (!may_open(block) || !pool_.admit(block, operations_)) {
         return nullptr;
@@ -305,19 +304,12 @@ void Reassembly::on_reconstructed(BlockIndex block, std::uint32_t chunk) {
     advance(*open);
 }
 
-std::optional<BlockIndex> Reassembly::open_next() {
-    absent_from_ = map_->first_absent(absent_from_, map_->blocks());
-    const BlockIndex block{absent_from_};
-    return block.value() < map_->blocks() && open(block) != nullptr ? std::optional{block}
-                                                                    : std::nullopt;
-}
-
 bool Reassembly::is_first_at_disk() const {
     if (map_->open_count() == 0 || map_->at(0).state == OpenState::filling) {
         return false;
     }
     const std::uint32_t first = map_->at(0).block.value();
-    return map_->first_absent(absent_from_, first) == first;
+    return map_->first_absent(std::max(absent_from_, map_->first_unheld()), first) == first;
 }
 
 bool Reassembly::is_crowded() const {

@@ -55,9 +55,9 @@ class Reassembly final : public Holdings {
     /// Opens what is missing of the first `blocks` blocks, which are described. False if some
     /// could not be opened.
     bool open_all(std::uint32_t blocks);
-    /// Opens the lowest missing block that is not open yet, so that its chunks have room.
-    /// Nothing if there is no such block, or no room.
-    [[nodiscard]] std::optional<BlockIndex> open_next();
+    /// Opens a block that is neither open nor held, so that its chunks have room. Null if there
+    /// is none.
+    [[nodiscard]] OpenBlock* open(BlockIndex block);
     /// A chunk of an open block was reconstructed.
     void on_reconstructed(BlockIndex block, std::uint32_t chunk);
     /// Blocks closed since the last call: requests for their chunks can end.
@@ -95,7 +95,6 @@ class Reassembly final : public Holdings {
     [[nodiscard]] OpenBlock* accept(const Datagram& datagram);
     [[nodiscard]] bool fits(const Datagram& datagram) const;
     [[nodiscard]] bool may_open(BlockIndex block) const;
-    [[nodiscard]] OpenBlock* open(BlockIndex block);
     [[nodiscard]] const wire::Descriptor* descriptor_of(BlockIndex block) const;
     void on_learnt(BlockIndex block);
     bool open_whole(BlockIndex block);

@@ -3,6 +3,7 @@
 #include "transport/core/base/object_shape.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stage::core {
 namespace {
@@ -14,23 +15,32 @@ constexpr std::size_t kWantedMax = 1024;
 /// numbers needs a control packet, which carries all of them, first.
 constexpr std::uint64_t kNumberGapMax = 1U << 14U;
 
-Operation hang_up_of(Rank child) {
-    Operation hang_up;
-    hang_up.kind = OperationKind::hang_up;
-    hang_up.peer = child;
-    return hang_up;
-}
-
 }  // namespace
 
 RelayChildren::RelayChildren(const CoreConfig& config,
+                             Flow flow,
                              const RelayLimits& limits,
                              const Holdings& holdings,
                              BufferPool& pool)
-    : own_{config.own},
+    : flow_{flow},
       run_max_{std::clamp(limits.send_bytes_max / config.chunk_bytes, 1U, 0xffffU)},
       holdings_{holdings},
       pool_{pool} {
+}
+
+Operation RelayChildren::hang_up_of(Rank child) const {
+    Operation hang_up;
+    hang_up.kind = OperationKind::hang_up;
+    hang_up.peer = child;
+    hang_up.flow = flow_;
+    return hang_up;
+}
+
+void RelayChildren::tell(wire::PacketType type,
+                         Rank child,
+                         std::vector<std::byte> body,
+                         ControlQueue& out) const {
+    out.push(type, {.to_group = false, .peer = child, .flow = flow_}, std::move(body));
 }
 
 void RelayChildren::on_ready(Instant now, Rank child) {
@@ -81,8 +91,32 @@ void RelayChildren::on_request(Rank child, const wire::Request& request, Control
         requested_below_ = std::max(requested_below_, run.block.value() + 1);
     }
     if (!lacking.runs.empty()) {
-        out.push_peer(wire::PacketType::lacking, child, wire::write(lacking));
+        tell(wire::PacketType::lacking, child, wire::write(lacking), out);
     }
+}
+
+/// One block makes the child leave.
+void RelayChildren::on_begun(ControlQueue& out) {
+    for (auto& [rank, child] : children_) {
+        const auto absent = std::ranges::find_if(
+            child.wanted, [this](const auto& each) { return holdings_.is_absent(each.first); });
+        if (absent != child.wanted.end()) {
+            tell_lacking(rank, absent->first, absent->second, out);
+            child.wanted.erase(absent);
+        }
+    }
+}
+
+void RelayChildren::tell_lacking(Rank child,
+                                 BlockIndex block,
+                                 std::uint32_t chunk,
+                                 ControlQueue& out) const {
+    const wire::ChunkRun run{
+        .block = block, .first = static_cast<std::uint16_t>(chunk), .count = 1};
+    tell(wire::PacketType::lacking,
+         child,
+         wire::write(wire::Request{.id = 0, .runs = {run}}),
+         out);
 }
 
 void RelayChildren::on_link(const LinkEvent& event) {
@@ -109,6 +143,18 @@ std::uint32_t RelayChildren::blocks_held() const {
         sum += child.blocks_held;
     }
     return sum;
+}
+
+std::optional<BlockIndex> RelayChildren::front() const {
+    std::optional<BlockIndex> furthest;
+    for (const auto& [rank, child] : children_) {
+        if (child.wanted.empty()) {
+            return std::nullopt;
+        }
+        const BlockIndex first = child.wanted.begin()->first;
+        furthest = std::max(furthest.value_or(first), first);
+    }
+    return furthest;
 }
 
 void RelayChildren::forget(Rank child) {
@@ -167,11 +213,7 @@ void RelayChildren::on_loaded(BlockIndex block, bool is_good, ControlQueue& out)
     }
     for (auto& [rank, child] : children_) {
         if (const auto found = child.wanted.find(block); found != child.wanted.end()) {
-            const wire::ChunkRun run{
-                .block = block, .first = static_cast<std::uint16_t>(found->second), .count = 1};
-            out.push_peer(wire::PacketType::lacking,
-                          rank,
-                          wire::write(wire::Request{.id = 0, .runs = {run}}));
+            tell_lacking(rank, block, found->second, out);
             child.wanted.erase(found);
             if (child.current == block) {
                 leave_block(child);
@@ -263,7 +305,7 @@ bool RelayChildren::serve(Rank rank, Child& child, SendBatch& batch, Numbering& 
 void RelayChildren::describe(Rank rank, Child& child, SendBatch& batch, Numbering& numbers) {
     Send send;
     send.type = wire::PacketType::describe;
-    send.to = {.to_group = false, .peer = rank};
+    send.to = {.to_group = false, .peer = rank, .flow = flow_};
     send.packet_number = numbers.take(1);
     send.body = holdings_.describe(*child.current, 1);
     batch.sends.push_back(std::move(send));
@@ -287,7 +329,7 @@ std::uint32_t RelayChildren::send_run(Rank rank,
         return 0;
     }
     Send send;
-    send.to = {.to_group = false, .peer = rank};
+    send.to = {.to_group = false, .peer = rank, .flow = flow_};
     send.packet_number = numbers.take(count);
     send.block = block;
     send.first = ChunkIndex{static_cast<std::uint16_t>(first)};
@@ -301,7 +343,7 @@ void RelayChildren::tell_all(wire::PacketType type,
                              const std::vector<std::byte>& body,
                              ControlQueue& out) const {
     for (const auto& [rank, child] : children_) {
-        out.push_peer(type, rank, body);
+        tell(type, rank, body, out);
     }
 }
 

@@ -22,8 +22,9 @@ namespace stage::core {
 
 class RelayChildren {
   public:
-    /// `holdings` and `pool` must outlive this.
+    /// Of the stripe that goes by `flow`. `holdings` and `pool` must outlive this.
     RelayChildren(const CoreConfig& config,
+                  Flow flow,
                   const RelayLimits& limits,
                   const Holdings& holdings,
                   BufferPool& pool);
@@ -32,6 +33,9 @@ class RelayChildren {
     void on_ready(Instant now, Rank child);
     /// What this member can never give is answered with LACKING.
     void on_request(Rank child, const wire::Request& request, ControlQueue& out);
+    /// This member has learnt which blocks it held before: a child that requested one of them
+    /// earlier gets LACKING now.
+    void on_begun(ControlQueue& out);
     void on_link(const LinkEvent& event);
     void on_heard(Instant now, Rank child);
     /// Forgets the children that were not heard for this long, and closes their connections.
@@ -54,6 +58,10 @@ class RelayChildren {
     void fill(SendBatch& batch, Numbering& numbers);
     /// True if fill() would send something.
     [[nodiscard]] bool can_send() const;
+    void tell(wire::PacketType type,
+              Rank child,
+              std::vector<std::byte> body,
+              ControlQueue& out) const;
     void tell_all(wire::PacketType type,
                   const std::vector<std::byte>& body,
                   ControlQueue& out) const;
@@ -62,6 +70,9 @@ class RelayChildren {
     [[nodiscard]] bool is_empty() const { return children_.empty(); }
     /// The end of the blocks that children have requested so far; 0: none.
     [[nodiscard]] std::uint32_t requested_below() const { return requested_below_; }
+    /// What the child that is furthest waits for; nothing if there is none, or one waits for no
+    /// block.
+    [[nodiscard]] std::optional<BlockIndex> front() const;
     /// The sum of what the children reported; modulo 2^32.
     [[nodiscard]] std::uint32_t blocks_held() const;
     /// No block is sent any more.
@@ -89,8 +100,13 @@ class RelayChildren {
     std::uint32_t send_run(Rank rank, Child& child, SendBatch& batch, Numbering& numbers);
     void leave_block(Child& child);
     void forget(Rank child);
+    void tell_lacking(Rank child,
+                      BlockIndex block,
+                      std::uint32_t chunk,
+                      ControlQueue& out) const;
+    [[nodiscard]] Operation hang_up_of(Rank child) const;
 
-    Rank own_;
+    Flow flow_;
     std::uint32_t run_max_;  ///< Chunks in one send.
     const Holdings& holdings_;
     BufferPool& pool_;

@@ -16,6 +16,10 @@ struct RelayLimits {
     std::uint32_t requested_max = 8;
     /// The source reads this many blocks before a child requests them.
     std::uint32_t load_ahead_max = 8;
+    /// With two trees, no block is read that is this far after the one for which a stripe
+    /// waits, or as far as half of the buffers: if the kernel gives one of two connections more
+    /// of the link, the other one's part would come last, at half of the rate, and read twice.
+    std::uint32_t spread_max = 16;
     /// Descriptors that the source keeps, or one for each of its buffers.
     std::uint32_t descriptors_max = 1U << 15U;
     /// DATA that is handed to a connection before it reports that it can take more.

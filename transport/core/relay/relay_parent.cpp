@@ -80,13 +80,13 @@ void RelayParent::poll(Instant now, std::uint32_t blocks_held, ControlQueue& out
         connect_ = rank_;
         tried_at_ = now;
         pulse_at_ = now + limits_.pulse;
-        out.push_peer(wire::PacketType::ready, rank_, wire::write(wire::Ready{}));
+        out.push(wire::PacketType::ready, where(), wire::write(wire::Ready{}));
     }
     if (pulse_at_ && now >= *pulse_at_) {
         pulse_at_ = now + limits_.pulse;
         wire::Pulse pulse;
         pulse.packets = blocks_held;
-        out.push_peer(wire::PacketType::pulse, rank_, wire::write(pulse));
+        out.push(wire::PacketType::pulse, where(), wire::write(pulse));
     }
 }
 
@@ -94,12 +94,14 @@ bool RelayParent::take_connected() {
     return std::exchange(tells_connected_, false);
 }
 
-std::optional<Rank> RelayParent::take_connect() {
-    return std::exchange(connect_, std::nullopt);
+std::optional<Destination> RelayParent::take_connect() {
+    const auto rank = std::exchange(connect_, std::nullopt);
+    return rank ? std::optional{where(*rank)} : std::nullopt;
 }
 
-std::optional<Rank> RelayParent::take_left() {
-    return std::exchange(left_, std::nullopt);
+std::optional<Destination> RelayParent::take_left() {
+    const auto rank = std::exchange(left_, std::nullopt);
+    return rank ? std::optional{where(*rank)} : std::nullopt;
 }
 
 std::optional<Instant> RelayParent::deadline() const {
@@ -108,6 +110,13 @@ std::optional<Instant> RelayParent::deadline() const {
         first = earlier(first, std::max(heard_at_, tried_at_) + limits_.silence);
     }
     return first;
+}
+
+void RelayParent::give_up() {
+    if (is_connected_) {
+        left_ = rank_;
+    }
+    stop();
 }
 
 void RelayParent::stop() {

@@ -1,4 +1,4 @@
-// Chooses the ancestor from which a member of a relay receives, and stays connected to it.
+// Chooses the ancestor from which a member of a relay receives a stripe, and stays connected.
 //
 // A member connects to its parent. If the connection cannot be made or ends, the parent lacks
 // blocks that the member needs, or nothing is heard of it for RelayLimits::silence, the member
@@ -25,6 +25,8 @@ class RelayParent {
 
     void start(Instant now);
     [[nodiscard]] Rank rank() const { return rank_; }
+    /// The connection to it.
+    [[nodiscard]] Destination where() const { return where(rank_); }
     /// True if it is the one that the tree gives this member.
     [[nodiscard]] bool is_first() const { return place_ == tree_.parent(own_place_); }
     /// True for a packet of the present parent.
@@ -40,21 +42,27 @@ class RelayParent {
     /// how many blocks this part of the tree holds.
     void poll(Instant now, std::uint32_t blocks_held, ControlQueue& out);
     /// The parent to which a connection is to be begun, before READY goes there.
-    [[nodiscard]] std::optional<Rank> take_connect();
+    [[nodiscard]] std::optional<Destination> take_connect();
     /// True once after each READY: the new parent does not know what this member needs.
     [[nodiscard]] bool take_connected();
     /// A parent that was left: its connection is to be closed.
-    [[nodiscard]] std::optional<Rank> take_left();
+    [[nodiscard]] std::optional<Destination> take_left();
 
     /// True if packets may be sent to the present parent.
     [[nodiscard]] bool is_connected() const { return is_connected_; }
     /// True if the present parent has answered: it can be sent requests.
     [[nodiscard]] bool is_heard() const { return is_heard_; }
     [[nodiscard]] std::optional<Instant> deadline() const;
+    /// Connects to none any more, and leaves the present one.
+    void give_up();
+    /// Connects to none any more.
     void stop();
 
   private:
     void choose_next(Instant now);
+    [[nodiscard]] Destination where(Rank rank) const {
+        return {.to_group = false, .peer = rank, .flow = flow_of(tree_)};
+    }
 
     RelayLimits limits_;
     RelayTree tree_;

@@ -10,6 +10,7 @@
 #include "transport/core/relay/relay_children.h"
 #include "transport/core/relay/relay_lag.h"
 #include "transport/core/relay/relay_parent.h"
+#include "transport/core/relay/relay_requests.h"
 #include "transport/core/relay/relay_tree.h"
 #include "transport/core/sending/disk_watch.h"
 
@@ -17,8 +18,20 @@
 #include <chrono>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace stage::core {
+namespace {
+
+/// A member's place in the tree of one stripe.
+struct Stripe {
+    RelayTree tree;
+    RelayParent parent;
+    RelayChildren children;
+    std::optional<Instant> pulse_at{};  ///< To the children.
+};
+
+}  // namespace
 
 struct RelayReceiver::RelayReception {
     RelayReception(const CoreConfig& given,
@@ -27,25 +40,26 @@ struct RelayReceiver::RelayReception {
                    const Limits& common);
 
     void on_datagram(Instant now, const Datagram& datagram);
-    void on_parent(Instant now, const Datagram& datagram);
+    void on_parent(Instant now, Stripe& stripe, const Datagram& datagram);
+    void on_sign(Instant now, const wire::Pulse& pulse);
     void on_parent_holds(Instant now, std::uint32_t blocks);
-    void on_child(Instant now, const Datagram& datagram);
+    void on_child(Instant now, Stripe& stripe, const Datagram& datagram);
     void on_offer(Instant now, const wire::Offer& offer);
-    void on_ready(Instant now, Rank child);
-    void on_request(Rank child, const wire::Request& request);
+    void on_ready(Instant now, Stripe& stripe, Rank child);
     void on_leave(const wire::Ending& leave);
-    void on_release(Instant now, const wire::Ending& release);
+    void on_release(Instant now, const wire::Ending& release, const Destination& from);
     void on_link(Instant now, const LinkEvent& event);
     void on_completion(Instant now, const Completion& done);
 
     void work(Instant now);
     void connect(Instant now);
-    void tell_pulse(Instant now);
-    void order(OperationKind kind, Rank peer);
+    void connect(Instant now, Stripe& stripe);
+    void tell_pulse(Instant now, Stripe& stripe);
+    void order(OperationKind kind, const Destination& connection);
     void watch(Instant now);
     void watch_disk(Instant now);
     void request_blocks();
-    void request_again();
+    void send_request(const Stripe& stripe, const wire::Request& request);
     void report_done(Instant now);
     void order_finish();
     void fail(Instant now, Error why);
@@ -53,7 +67,10 @@ struct RelayReceiver::RelayReception {
     void take(Instant now, OperationBatch& batch);
     [[nodiscard]] std::optional<Instant> next() const;
 
-    [[nodiscard]] wire::ChunkRun rest_of(const OpenBlock& open) const;
+    /// The tree by which all goes that is not of one stripe.
+    [[nodiscard]] Stripe& first() { return stripes.front(); }
+    [[nodiscard]] const Stripe& first() const { return stripes.front(); }
+    [[nodiscard]] bool can_serve() const;
     [[nodiscard]] std::uint32_t blocks_held() const;
     [[nodiscard]] std::optional<Instant> done_at() const;
     [[nodiscard]] std::optional<Instant> unheard_at() const;
@@ -64,19 +81,22 @@ struct RelayReceiver::RelayReception {
     [[nodiscard]] bool wants_blocks() const {
         return outcome.phase == Phase::moving && !config.holds_already;
     }
+    [[nodiscard]] bool lacks_blocks() const {
+        return outcome.phase == Phase::wiring ? !config.holds_already
+                                              : wants_blocks() && !is_finishing;
+    }
 
     CoreConfig config;
     RelayLimits limits;
     EndingLimits ending;
-    RelayTree tree;
-    std::uint32_t subtree;  ///< Members from this one on down.
+    std::uint32_t subtree = 0;  ///< Members from this one on down.
     Outcome outcome;
     Numbering numbers;
     ControlQueue control;
     Reassembly reassembly;
-    RelayParent parent;
+    RelayRequests requests;
+    std::vector<Stripe> stripes;
     RelayLag lag;
-    RelayChildren children;
     RankSet done;      ///< Members known to hold the object.
     RankSet reported;  ///< The part of `done` that the present parent has received.
     Instant reported_at = kLongAgo;
@@ -90,7 +110,6 @@ struct RelayReceiver::RelayReception {
     std::vector<std::byte> offer_body;  ///< As it came; empty before.
     std::optional<wire::Ending> leave;
     std::optional<wire::Ending> released;
-    std::optional<Instant> pulse_at;
     std::optional<Instant> stays_until;  ///< Once it is over.
 };
 
@@ -101,27 +120,40 @@ RelayReceiver::RelayReception::RelayReception(const CoreConfig& given,
     : config{with_default_timeouts(given)},
       limits{scaled(limits_, config)},
       ending{common.ending},
-      tree{.members = config.members, .source = config.source, .degree = degree},
-      subtree{tree.size_below(tree.place(config.own))},
       control{control_max(config)},
       reassembly{config, common},
-      parent{config, limits, tree},
+      requests{config, limits, relay_stripes(degree), reassembly},
       lag{limits.requested_max},
-      children{config, limits, reassembly, reassembly.pool()},
       done{config.members},
       reported{config.members} {
     invariant(config.own != config.source && config.own.value() < config.members &&
-                  config.source.value() < config.members && config.resident_blocks >= 2 &&
-                  degree >= 1,
-              "a receiver is a member of its group and has room for two blocks");
+                  config.source.value() < config.members && degree >= 1 &&
+                  config.resident_blocks > relay_stripes(degree),
+              "a receiver is a member of its group and has room for a block to be read back");
     outcome.chunk_bytes = config.chunk_bytes;
+    for (std::uint32_t stripe = 0; stripe < relay_stripes(degree); ++stripe) {
+        const RelayTree tree{.members = config.members,
+                             .source = config.source,
+                             .degree = degree,
+                             .stripe = stripe};
+        stripes.push_back(
+            {.tree = tree,
+             .parent = {config, limits, tree},
+             .children = {config, flow_of(tree), limits, reassembly, reassembly.pool()}});
+    }
+    subtree = first().tree.size_below(first().tree.place(config.own));
 }
 
 // ---- received packets
 
 void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& datagram) {
-    const bool is_parents = parent.on_packet(now, datagram.header.rank);
-    children.on_heard(now, datagram.header.rank);
+    const std::size_t flow = datagram.header.flow.index();
+    if (flow >= stripes.size()) {
+        return datagram.header.is_data() ? reassembly.drop(datagram) : void();
+    }
+    Stripe& stripe = stripes[flow];
+    const bool is_parents = stripe.parent.on_packet(now, datagram.header.rank);
+    stripe.children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
         if (wants_blocks() && is_parents) {
             static_cast<void>(reassembly.on_data(datagram));
@@ -129,13 +161,15 @@ void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& dat
             reassembly.drop(datagram);
         }
     } else if (is_parents) {
-        on_parent(now, datagram);
+        on_parent(now, stripe, datagram);
     } else {
-        on_child(now, datagram);
+        on_child(now, stripe, datagram);
     }
 }
 
-void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_parent(Instant now,
+                                              Stripe& stripe,
+                                              const Datagram& datagram) {
     using wire::PacketType;
     if (datagram.header.type == PacketType::offer) {
         const bool is_wanted = offer_body.empty() && !is_over();
@@ -149,48 +183,58 @@ void RelayReceiver::RelayReception::on_parent(Instant now, const Datagram& datag
         }
     } else if (datagram.header.type == PacketType::lacking) {
         if (wants_blocks()) {
-            parent.leave(now);
+            stripe.parent.leave(now);
         }
     } else if (datagram.header.type == PacketType::pulse) {
-        if (const auto body = wire::read_pulse(datagram.body)) {
-            const Instant sign = now - std::chrono::microseconds{body->queue_us};
-            source_at = std::max(source_at, sign);
-            was_source_heard = true;
-            pulse_at = std::min(pulse_at.value_or(now), now);  // It goes on at once.
-            on_parent_holds(now, body->packets);
+        if (const auto body = wire::read_pulse(datagram.body); body && &stripe == &first()) {
+            on_sign(now, *body);
         }
     } else if (datagram.header.type == PacketType::release) {
         if (const auto body = wire::read_ending(datagram.body)) {
-            on_release(now, *body);
+            on_release(now, *body, stripe.parent.where());
         }
     }
+}
+
+/// A sign of the source goes on at once. It comes by the first tree only: two members can be
+/// each other's parents, and would pass a sign to and fro, a little younger each time.
+void RelayReceiver::RelayReception::on_sign(Instant now, const wire::Pulse& pulse) {
+    const Instant sign = now - std::chrono::microseconds{pulse.queue_us};
+    source_at = std::max(source_at, sign);
+    was_source_heard = true;
+    first().pulse_at = std::min(first().pulse_at.value_or(now), now);
+    on_parent_holds(now, pulse.packets);
 }
 
 /// A slow member of a chain delays all below it, unless it steps aside. (The source says of no
 /// block that it holds it.) One that came from another parent does not: if that one stepped
 /// aside, too, it is the present parent that sends slowly.
 void RelayReceiver::RelayReception::on_parent_holds(Instant now, std::uint32_t blocks) {
+    const RelayTree& tree = first().tree;
     const bool is_last = tree.place(config.own) + 1 == tree.members;
-    if (!wants_blocks() || is_aside || is_last || tree.degree > 1 || !parent.is_first() ||
-        !lag.on_pulse(blocks, reassembly.map().held()) || children.is_empty()) {
+    if (!wants_blocks() || is_aside || is_last || !tree.is_chain() ||
+        !first().parent.is_first() || !lag.on_pulse(blocks, reassembly.map().held()) ||
+        first().children.is_empty()) {
         return;
     }
     is_aside = true;
     subtree = 1;
-    children.dismiss(reassembly.operations());
-    parent.step_aside(now);
+    first().children.dismiss(reassembly.operations());
+    first().parent.step_aside(now);
 }
 
-void RelayReceiver::RelayReception::on_child(Instant now, const Datagram& datagram) {
+void RelayReceiver::RelayReception::on_child(Instant now,
+                                             Stripe& stripe,
+                                             const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
     if (datagram.header.type == PacketType::ready) {
-        on_ready(now, from);
-    } else if (!children.has(from)) {
+        on_ready(now, stripe, from);
+    } else if (!stripe.children.has(from)) {
         return;
     } else if (datagram.header.type == PacketType::request) {
-        if (const auto body = wire::read_request(datagram.body)) {
-            on_request(from, *body);
+        if (const auto body = wire::read_request(datagram.body); body && !is_over()) {
+            stripe.children.on_request(from, *body, control);
         }
     } else if (datagram.header.type == PacketType::done) {
         if (const auto body = wire::read_done(datagram.body)) {
@@ -198,14 +242,14 @@ void RelayReceiver::RelayReception::on_child(Instant now, const Datagram& datagr
         }
     } else if (datagram.header.type == PacketType::pulse) {
         if (const auto body = wire::read_pulse(datagram.body)) {
-            children.on_pulse(from, body->packets);
+            stripe.children.on_pulse(from, body->packets);
         }
     } else if (datagram.header.type == PacketType::leave) {
         if (const auto body = wire::read_ending(datagram.body)) {
             on_leave(*body);
         }
     } else if (datagram.header.type == PacketType::done_ack && released) {
-        children.on_confirmed(from);
+        stripe.children.on_confirmed(from);
     }
 }
 
@@ -222,49 +266,50 @@ void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& off
     reassembly.hold_before(config.held_before, config.bytes_held_before);
     object_bytes = offer.object_bytes;
     outcome.phase = Phase::moving;
-    children.tell_all(wire::PacketType::offer, offer_body, control);
+    for (Stripe& stripe : stripes) {
+        stripe.children.tell_all(wire::PacketType::offer, offer_body, control);
+        stripe.children.on_begun(control);
+    }
 }
 
 /// The offer follows when it is here.
-void RelayReceiver::RelayReception::on_ready(Instant now, Rank child) {
+void RelayReceiver::RelayReception::on_ready(Instant now, Stripe& stripe, Rank child) {
     if (is_aside) {
-        return order(OperationKind::hang_up, child);
+        return order(OperationKind::hang_up,
+                     {.to_group = false, .peer = child, .flow = flow_of(stripe.tree)});
     }
-    children.on_ready(now, child);
+    stripe.children.on_ready(now, child);
     if (released) {
-        control.push_peer(wire::PacketType::release, child, wire::write(*released));
+        stripe.children.tell(wire::PacketType::release, child, wire::write(*released), control);
     } else if (!offer_body.empty()) {
-        control.push_peer(wire::PacketType::offer, child, offer_body);
-    }
-}
-
-void RelayReceiver::RelayReception::on_request(Rank child, const wire::Request& request) {
-    if (!is_over()) {
-        children.on_request(child, request, control);
+        stripe.children.tell(wire::PacketType::offer, child, offer_body, control);
     }
 }
 
 /// A member below cannot go on: the source decides what that means.
 void RelayReceiver::RelayReception::on_leave(const wire::Ending& from_below) {
     if (!leave || leave->rank != from_below.rank) {
-        control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(from_below));
+        control.push(wire::PacketType::leave, first().parent.where(), wire::write(from_below));
     }
     if (!leave) {
         leave = from_below;  // For another parent.
     }
 }
 
-void RelayReceiver::RelayReception::on_release(Instant now, const wire::Ending& release) {
+/// Those whose parents of a further stripe leave them hear of it by the first tree.
+void RelayReceiver::RelayReception::on_release(Instant now,
+                                               const wire::Ending& release,
+                                               const Destination& from) {
     const auto result =
         result_of(release, config, is_over() || outcome.phase == Phase::holding);
     if (released || !result) {
         return;
     }
     const wire::Done own{.ranks = {{.first = config.own, .last = config.own}}};
-    control.push_peer(wire::PacketType::done_ack, parent.rank(), wire::write(own));
-    parent.stop();
+    control.push(wire::PacketType::done_ack, from, wire::write(own));
+    first().parent.stop();
     released = release;
-    children.tell_all(wire::PacketType::release, wire::write(release), control);
+    first().children.tell_all(wire::PacketType::release, wire::write(release), control);
     stays_until = now + limits.end_timeout;
     if (is_over()) {
         return;
@@ -276,9 +321,13 @@ void RelayReceiver::RelayReception::on_release(Instant now, const wire::Ending& 
 }
 
 void RelayReceiver::RelayReception::on_link(Instant now, const LinkEvent& event) {
-    children.on_link(event);
+    if (event.flow.index() >= stripes.size()) {
+        return;
+    }
+    Stripe& stripe = stripes[event.flow.index()];
+    stripe.children.on_link(event);
     if (!released) {
-        parent.on_link(now, event);
+        stripe.parent.on_link(now, event);
     }
 }
 
@@ -291,7 +340,10 @@ void RelayReceiver::RelayReception::on_completion(Instant now, const Completion&
     }
     if (completed.kind == OperationKind::load) {
         reassembly.on_loaded(completed);
-        children.on_loaded(completed.block, completed.verdict == Verdict::good, control);
+        for (Stripe& stripe : stripes) {
+            stripe.children.on_loaded(
+                completed.block, completed.verdict == Verdict::good, control);
+        }
     } else if (completed.kind == OperationKind::finish) {
         if (completed.verdict != Verdict::good) {
             return fail(now, completed.why);
@@ -309,113 +361,100 @@ void RelayReceiver::RelayReception::on_completion(Instant now, const Completion&
 
 void RelayReceiver::RelayReception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
-        parent.start(now);
         source_at = now;
-        pulse_at = now + limits.pulse;
+        for (Stripe& stripe : stripes) {
+            stripe.parent.start(now);
+            stripe.pulse_at = now + limits.pulse;
+        }
     }
     if (!is_over()) {
         watch(now);
     }
-    if (pulse_at && now >= *pulse_at) {
-        pulse_at = now + limits.pulse;
-        tell_pulse(now);
-        children.expire(now, config.stall_timeout / 2, reassembly.operations());
+    for (Stripe& stripe : stripes) {
+        if (stripe.pulse_at && now >= *stripe.pulse_at) {
+            stripe.pulse_at = now + limits.pulse;
+            tell_pulse(now, stripe);
+            stripe.children.expire(now, config.stall_timeout / 2, reassembly.operations());
+        }
     }
     connect(now);
-    if (wants_blocks() && parent.is_connected()) {
-        request_blocks();
-    }
+    request_blocks();
     order_finish();
     report_done(now);
-    if (stays_until && (now >= *stays_until || (released && children.is_empty()))) {
+    if (stays_until && (now >= *stays_until || (released && first().children.is_empty()))) {
         stays_until.reset();
-        pulse_at.reset();
-        parent.stop();
+        for (Stripe& stripe : stripes) {
+            stripe.pulse_at.reset();
+            stripe.parent.stop();
+        }
     }
 }
 
 /// With the age of the last sign from the source: members that the source does not reach
 /// find that out together, not one after another.
-void RelayReceiver::RelayReception::tell_pulse(Instant now) {
+void RelayReceiver::RelayReception::tell_pulse(Instant now, Stripe& stripe) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - source_at);
     wire::Pulse pulse;
     pulse.queue_us = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(age.count(), 0, std::numeric_limits<std::uint32_t>::max()));
     pulse.packets = reassembly.has_begun() ? reassembly.map().held() : 0;
-    children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
+    stripe.children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
 }
 
+/// A further stripe's parent is left when there is nothing more to receive of it.
 void RelayReceiver::RelayReception::connect(Instant now) {
-    if (released) {
-        return;
+    for (Stripe& stripe : stripes) {
+        if (&stripe != &first() && !lacks_blocks()) {
+            stripe.parent.give_up();
+        }
+        connect(now, stripe);
     }
-    parent.poll(now, blocks_held(), control);
-    if (const auto left = parent.take_left()) {
+}
+
+void RelayReceiver::RelayReception::connect(Instant now, Stripe& stripe) {
+    stripe.parent.poll(now, blocks_held(), control);
+    if (const auto left = stripe.parent.take_left()) {
         order(OperationKind::hang_up, *left);
     }
-    if (const auto next = parent.take_connect()) {
+    if (const auto next = stripe.parent.take_connect()) {
         order(OperationKind::connect, *next);
     }
-    if (parent.take_connected()) {
+    if (!stripe.parent.take_connected()) {
+        return;
+    }
+    if (&stripe == &first()) {
         lag.restart();
         reported.clear();
         reported_at = kLongAgo;
         if (leave) {
-            control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(*leave));
+            control.push(wire::PacketType::leave, stripe.parent.where(), wire::write(*leave));
         }
-        if (wants_blocks()) {
-            request_again();
-        }
+    }
+    if (wants_blocks()) {
+        send_request(stripe, requests.again(stripe.tree.stripe));
     }
 }
 
-void RelayReceiver::RelayReception::order(OperationKind kind, Rank peer) {
+void RelayReceiver::RelayReception::order(OperationKind kind, const Destination& connection) {
     Operation operation;
     operation.kind = kind;
-    operation.peer = peer;
+    operation.peer = connection.peer;
+    operation.flow = connection.flow;
     reassembly.operations().push_back(operation);
 }
 
-/// The chunks from the first missing one on; in order, so nearly always these are missing.
-wire::ChunkRun RelayReceiver::RelayReception::rest_of(const OpenBlock& open) const {
-    const std::uint32_t first = open.have.next_absent(0);
-    return {.block = open.block,
-            .first = static_cast<std::uint16_t>(first),
-            .count = static_cast<std::uint16_t>(0xffff - first)};
-}
-
-/// Requests new blocks, as many as there is memory for.
 void RelayReceiver::RelayReception::request_blocks() {
-    std::uint32_t filling = 0;
-    for (std::size_t i = 0; i < reassembly.map().open_count(); ++i) {
-        filling += reassembly.map().at(i).state == OpenState::filling ? 1U : 0U;
-    }
-    const std::uint32_t most =
-        std::clamp(limits.requested_max, 1U, std::max(config.resident_blocks / 2, 1U));
-    wire::Request request;
-    while (filling < most) {
-        const auto opened = reassembly.open_next();
-        if (!opened) {
-            break;
+    for (const Stripe& stripe : stripes) {
+        if (wants_blocks() && stripe.parent.is_connected()) {
+            send_request(stripe, requests.more(stripe.tree.stripe));
         }
-        request.runs.push_back(rest_of(*reassembly.map().find(*opened)));
-        ++filling;
-    }
-    if (!request.runs.empty()) {
-        control.push_peer(wire::PacketType::request, parent.rank(), wire::write(request));
     }
 }
 
-/// A new parent knows nothing of what was requested.
-void RelayReceiver::RelayReception::request_again() {
-    wire::Request request;
-    for (std::size_t i = 0; i < reassembly.map().open_count(); ++i) {
-        if (const OpenBlock& open = reassembly.map().at(i); open.state == OpenState::filling) {
-            request.runs.push_back(rest_of(open));
-        }
-    }
+void RelayReceiver::RelayReception::send_request(const Stripe& stripe,
+                                                 const wire::Request& request) {
     if (!request.runs.empty()) {
-        control.push_peer(wire::PacketType::request, parent.rank(), wire::write(request));
+        control.push(wire::PacketType::request, stripe.parent.where(), wire::write(request));
     }
 }
 
@@ -437,7 +476,7 @@ void RelayReceiver::RelayReception::order_finish() {
 
 /// At once if all members below hold it; otherwise after a while, together with others.
 std::optional<Instant> RelayReceiver::RelayReception::done_at() const {
-    if (is_over() || !parent.is_heard() || done.count() == reported.count()) {
+    if (is_over() || !first().parent.is_heard() || done.count() == reported.count()) {
         return std::nullopt;
     }
     return done.count() >= subtree ? kLongAgo : reported_at + limits.done_gather;
@@ -448,15 +487,15 @@ void RelayReceiver::RelayReception::report_done(Instant now) {
         const wire::Done body{.ranks = done.runs(wire::kMaxRankRuns, reported)};
         reported.add(body.ranks);
         reported_at = now;
-        control.push_peer(wire::PacketType::done, parent.rank(), wire::write(body));
+        control.push(wire::PacketType::done, first().parent.where(), wire::write(body));
     }
 }
 
 std::uint32_t RelayReceiver::RelayReception::blocks_held() const {
     if (!reassembly.has_begun()) {
-        return children.blocks_held();
+        return first().children.blocks_held();
     }
-    return children.blocks_held() +
+    return first().children.blocks_held() +
            (config.holds_already ? reassembly.map().blocks() : reassembly.map().held());
 }
 
@@ -511,7 +550,7 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     }
     leave = wire::Ending{
         .outcome = outcome_of(why.blame()), .rank = config.own, .why = why_of(why)};
-    control.push_peer(wire::PacketType::leave, parent.rank(), wire::write(*leave));
+    control.push(wire::PacketType::leave, first().parent.where(), wire::write(*leave));
     outcome.culprit = config.own;
     outcome.why = std::move(why);
     end(Phase::failed);
@@ -520,13 +559,17 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
 
 void RelayReceiver::RelayReception::end(Phase phase) {
     outcome.phase = phase;
-    children.stop();
+    for (Stripe& stripe : stripes) {
+        stripe.children.stop();
+    }
 }
 
 void RelayReceiver::RelayReception::take(Instant now, OperationBatch& batch) {
     auto& operations = reassembly.operations();
-    if (!is_over()) {
-        children.order_loads(operations, reassembly.next_ticket());
+    for (Stripe& stripe : stripes) {
+        if (!is_over()) {
+            stripe.children.order_loads(operations, reassembly.next_ticket());
+        }
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -534,23 +577,31 @@ void RelayReceiver::RelayReception::take(Instant now, OperationBatch& batch) {
     }
 }
 
+bool RelayReceiver::RelayReception::can_serve() const {
+    return std::ranges::any_of(stripes, [](const Stripe& stripe) {
+        return stripe.children.can_send() || stripe.children.wants_loads();
+    });
+}
+
 std::optional<Instant> RelayReceiver::RelayReception::next() const {
-    if (!is_started) {
+    if (!is_started || (!is_over() && can_serve())) {
         return kLongAgo;
+    }
+    if (is_over() && !stays_until) {
+        return std::nullopt;
+    }
+    std::optional<Instant> first_due = stays_until;
+    for (const Stripe& stripe : stripes) {
+        first_due = earlier(first_due, earlier(stripe.pulse_at, stripe.parent.deadline()));
     }
     if (is_over()) {
-        return stays_until ? earlier(stays_until, earlier(pulse_at, parent.deadline()))
-                           : std::nullopt;
+        return first_due;
     }
-    if (children.can_send() || children.wants_loads()) {
-        return kLongAgo;
-    }
-    auto first =
-        earlier(earlier(pulse_at, parent.deadline()), earlier(done_at(), unheard_at()));
+    first_due = earlier(first_due, earlier(done_at(), unheard_at()));
     if (const auto timeout = disk_timeout()) {
-        first = earlier(first, disk_watch.deadline(*timeout));
+        first_due = earlier(first_due, disk_watch.deadline(*timeout));
     }
-    return first;
+    return first_due;
 }
 
 // ---- the contract
@@ -601,7 +652,9 @@ void RelayReceiver::on_all_listen(Instant now) {
 void RelayReceiver::next_sends(Instant /*now*/, SendBatch& sends) {
     const std::size_t before = sends.packets;
     reception_->control.drain(sends, reception_->numbers);
-    reception_->children.fill(sends, reception_->numbers);
+    for (Stripe& stripe : reception_->stripes) {
+        stripe.children.fill(sends, reception_->numbers);
+    }
     reception_->outcome.packets_sent += sends.packets - before;
 }
 

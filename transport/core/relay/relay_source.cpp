@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace stage::core {
 
@@ -25,10 +26,14 @@ struct RelaySource::RelayTransmission {
                       const RelayLimits& limits_);
 
     void on_datagram(Instant now, const Datagram& datagram);
-    void on_ready(Instant now, Rank child);
-    void on_request(Instant now, Rank child, const wire::Request& request);
+    void on_ready(Instant now, RelayChildren& children, Rank child);
+    void on_request(Instant now,
+                    RelayChildren& children,
+                    Rank child,
+                    const wire::Request& request);
     void on_child_done(Instant now, const wire::Done& done);
     void on_pulse(Instant now, Rank child, const wire::Pulse& pulse);
+    void on_link(const LinkEvent& event);
     void on_completion(Instant now, const Completion& done);
     void on_loaded(const Completion& done);
 
@@ -41,6 +46,11 @@ struct RelaySource::RelayTransmission {
     void take(Instant now, OperationBatch& batch);
     [[nodiscard]] std::optional<Instant> next() const;
 
+    /// The tree by which all goes that is not of one stripe.
+    [[nodiscard]] RelayChildren& first() { return stripes.front(); }
+    [[nodiscard]] const RelayChildren& first() const { return stripes.front(); }
+    [[nodiscard]] std::uint32_t requested_below() const;
+    [[nodiscard]] bool can_serve() const;
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
     [[nodiscard]] bool hold_all() const;
@@ -60,7 +70,7 @@ struct RelaySource::RelayTransmission {
     Numbering numbers;
     ControlQueue control;
     RelayStock stock;
-    RelayChildren children;
+    std::vector<RelayChildren> stripes;  ///< The children in each one's tree.
     BroadcastResult result;
     OperationQueue operations;
     DiskWatch disk_watch;
@@ -68,6 +78,8 @@ struct RelaySource::RelayTransmission {
     bool is_started = false;
     bool is_finishing = false;
     RankSet seen;  ///< Members that were children at some time.
+    /// One of them by the first tree: until then no member can confirm the end.
+    bool has_begun = false;
     std::uint32_t blocks_held_most = 0;
     Instant moved_at{};  ///< When the group made progress.
     bool held_all = false;
@@ -87,7 +99,6 @@ RelaySource::RelayTransmission::RelayTransmission(const CoreConfig& given,
       tree{.members = config.members, .source = config.source, .degree = degree},
       control{control_max(config)},
       stock{config, shape, limits},
-      children{config, limits, stock, stock.pool()},
       result{config},
       seen{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
@@ -95,6 +106,11 @@ RelaySource::RelayTransmission::RelayTransmission(const CoreConfig& given,
                   config.resident_blocks >= 2 && degree >= 1,
               "a source has an object, a group of two or more, and room for two blocks");
     outcome.chunk_bytes = config.chunk_bytes;
+    for (std::uint32_t stripe = 0; stripe < relay_stripes(degree); ++stripe) {
+        RelayTree other = tree;
+        other.stripe = stripe;
+        stripes.emplace_back(config, flow_of(other), limits, stock, stock.pool());
+    }
 }
 
 // ---- received packets and completed operations
@@ -102,6 +118,11 @@ RelaySource::RelayTransmission::RelayTransmission(const CoreConfig& given,
 void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& datagram) {
     using wire::PacketType;
     const Rank from = datagram.header.rank;
+    const std::size_t flow = datagram.header.flow.index();
+    if (flow >= stripes.size() && !datagram.header.is_data()) {
+        return;
+    }
+    RelayChildren& children = stripes[flow < stripes.size() ? flow : 0];
     children.on_heard(now, from);
     switch (datagram.header.type) {
         case PacketType::data: {
@@ -111,10 +132,10 @@ void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& da
             return;
         }
         case PacketType::ready:
-            return on_ready(now, from);
+            return on_ready(now, children, from);
         case PacketType::request:
             if (const auto body = wire::read_request(datagram.body)) {
-                on_request(now, from, *body);
+                on_request(now, children, from, *body);
             }
             return;
         case PacketType::done:
@@ -123,7 +144,7 @@ void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& da
             }
             return;
         case PacketType::pulse:
-            if (const auto body = wire::read_pulse(datagram.body)) {
+            if (const auto body = wire::read_pulse(datagram.body); body && flow == 0) {
                 on_pulse(now, from, *body);
             }
             return;
@@ -139,10 +160,13 @@ void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& da
     }
 }
 
-void RelaySource::RelayTransmission::on_ready(Instant now, Rank child) {
+void RelaySource::RelayTransmission::on_ready(Instant now,
+                                              RelayChildren& children,
+                                              Rank child) {
     children.on_ready(now, child);
+    has_begun = has_begun || &children == &first();
     if (released) {
-        control.push_peer(wire::PacketType::release, child, wire::write(*released));
+        children.tell(wire::PacketType::release, child, wire::write(*released), control);
         return;
     }
     if (seen.add(child)) {  // One that only comes again makes no progress.
@@ -155,10 +179,11 @@ void RelaySource::RelayTransmission::on_ready(Instant now, Rank child) {
     offer.blocks = shape.blocks;
     offer.object_bytes = shape.object_bytes;
     offer.chunk_bytes = config.chunk_bytes;
-    control.push_peer(wire::PacketType::offer, child, wire::write(offer));
+    children.tell(wire::PacketType::offer, child, wire::write(offer), control);
 }
 
 void RelaySource::RelayTransmission::on_request(Instant now,
+                                                RelayChildren& children,
                                                 Rank child,
                                                 const wire::Request& request) {
     const std::uint32_t before = children.requested_below();
@@ -181,10 +206,16 @@ void RelaySource::RelayTransmission::on_child_done(Instant now, const wire::Done
 void RelaySource::RelayTransmission::on_pulse(Instant now,
                                               Rank child,
                                               const wire::Pulse& pulse) {
-    children.on_pulse(child, pulse.packets);
-    if (children.blocks_held() > blocks_held_most) {
-        blocks_held_most = children.blocks_held();
+    first().on_pulse(child, pulse.packets);
+    if (first().blocks_held() > blocks_held_most) {
+        blocks_held_most = first().blocks_held();
         moved_at = now;
+    }
+}
+
+void RelaySource::RelayTransmission::on_link(const LinkEvent& event) {
+    if (event.flow.index() < stripes.size()) {
+        stripes[event.flow.index()].on_link(event);
     }
 }
 
@@ -212,7 +243,9 @@ void RelaySource::RelayTransmission::on_loaded(const Completion& done) {
         return fail(config.own, bytes.error());
     }
     outcome.bytes_held += *bytes;
-    children.on_loaded(done.block, true, control);
+    for (RelayChildren& children : stripes) {
+        children.on_loaded(done.block, true, control);
+    }
 }
 
 // ---- what becomes due
@@ -229,16 +262,17 @@ void RelaySource::RelayTransmission::work(Instant now) {
     }
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
-        children.tell_all(wire::PacketType::pulse, wire::write(wire::Pulse{}), control);
-        children.expire(now, config.stall_timeout / 2, operations);
+        for (RelayChildren& children : stripes) {
+            children.tell_all(wire::PacketType::pulse, wire::write(wire::Pulse{}), control);
+            children.expire(now, config.stall_timeout / 2, operations);
+        }
     }
     if (!is_over()) {
         watch(now);
         order_finish();
         decide(now);
     }
-    // (Without a child yet no member has confirmed the end.)
-    const bool all_confirmed = seen.count() > 0 && children.is_empty();
+    const bool all_confirmed = has_begun && first().is_empty();
     if (stays_until && (now >= *stays_until || all_confirmed)) {
         stays_until.reset();
         pulse_at.reset();
@@ -248,7 +282,7 @@ void RelaySource::RelayTransmission::work(Instant now) {
 /// By what the connected members reported. (Both sums wrap alike.)
 bool RelaySource::RelayTransmission::hold_all() const {
     const auto dropped = static_cast<std::uint32_t>(result.dropped().size());
-    return children.blocks_held() == (config.members - 1U - dropped) * shape.blocks;
+    return first().blocks_held() == (config.members - 1U - dropped) * shape.blocks;
 }
 
 /// How long nothing may move before the members that are not done count as failed.
@@ -297,7 +331,25 @@ void RelaySource::RelayTransmission::watch(Instant now) {
 
 std::uint32_t RelaySource::RelayTransmission::read_below() const {
     const bool have_all = result.settled().count() + 1 >= config.members;
-    return have_all ? shape.blocks : children.requested_below() + limits.load_ahead_max;
+    if (have_all) {
+        return shape.blocks;
+    }
+    std::uint32_t below = requested_below() + limits.load_ahead_max;
+    const std::uint32_t spread = std::min(limits.spread_max, config.resident_blocks / 2);
+    for (const RelayChildren& children : stripes) {
+        if (const auto front = children.front(); front && stripes.size() > 1) {
+            below = std::min(below, front->value() + spread);
+        }
+    }
+    return below;
+}
+
+std::uint32_t RelaySource::RelayTransmission::requested_below() const {
+    std::uint32_t most = 0;
+    for (const RelayChildren& children : stripes) {
+        most = std::max(most, children.requested_below());
+    }
+    return most;
 }
 
 void RelaySource::RelayTransmission::order_finish() {
@@ -329,15 +381,17 @@ void RelaySource::RelayTransmission::decide(Instant now) {
     }
     outcome.dropped = result.dropped();
     released = release_of(result, config);
-    children.stop();
-    children.tell_all(wire::PacketType::release, wire::write(*released), control);
+    std::ranges::for_each(stripes, &RelayChildren::stop);
+    first().tell_all(wire::PacketType::release, wire::write(*released), control);
     stays_until = now + 2 * limits.end_timeout;
 }
 
 void RelaySource::RelayTransmission::take(Instant now, OperationBatch& batch) {
     if (!is_over()) {
         stock.order_loads(read_below(), operations, next_ticket);
-        children.order_loads(operations, next_ticket);
+        for (RelayChildren& children : stripes) {
+            children.order_loads(operations, next_ticket);
+        }
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
@@ -345,12 +399,17 @@ void RelaySource::RelayTransmission::take(Instant now, OperationBatch& batch) {
     }
 }
 
+bool RelaySource::RelayTransmission::can_serve() const {
+    return std::ranges::any_of(stripes, [](const RelayChildren& children) {
+        return children.can_send() || children.wants_loads();
+    });
+}
+
 std::optional<Instant> RelaySource::RelayTransmission::next() const {
     if (is_over()) {
         return stays_until ? earlier(stays_until, pulse_at) : std::nullopt;
     }
-    if (!is_started || children.can_send() || children.wants_loads() ||
-        stock.wants_loads(read_below())) {
+    if (!is_started || can_serve() || stock.wants_loads(read_below())) {
         return kLongAgo;
     }
     auto first = earlier(pulse_at, progress_deadline() + Duration{1});
@@ -377,7 +436,7 @@ void RelaySource::on_datagrams(Instant now, std::span<const Datagram> datagrams)
 
 void RelaySource::on_links(Instant now, std::span<const LinkEvent> events) {
     for (const LinkEvent& event : events) {
-        transmission_->children.on_link(event);
+        transmission_->on_link(event);
     }
     transmission_->work(now);
 }
@@ -405,7 +464,9 @@ void RelaySource::on_all_listen(Instant now) {
 void RelaySource::next_sends(Instant /*now*/, SendBatch& sends) {
     const std::size_t before = sends.packets;
     transmission_->control.drain(sends, transmission_->numbers);
-    transmission_->children.fill(sends, transmission_->numbers);
+    for (RelayChildren& children : transmission_->stripes) {
+        children.fill(sends, transmission_->numbers);
+    }
     transmission_->outcome.packets_sent += sends.packets - before;
 }
 

@@ -1,8 +1,10 @@
-// Arranges the members of a relay as a tree in which each has at most `degree` children.
+// Arranges the members of a relay: from which member each receives which blocks.
 //
-// Degree 1 is a chain. The source is at place 0 and the others follow cyclically in rank order;
-// the parent of place p is at (p - 1) / degree. Nothing is exchanged: every member computes the
-// same tree.
+// The source is at place 0 and the others follow cyclically in rank order. Either one tree
+// carries all blocks, in which each member has at most `degree` children (degree 1 is a chain).
+// Or there are two binary trees, and each carries a stripe: every second block. No member has
+// children in both, so that each link carries every byte once. Nothing is exchanged: every
+// member computes the same.
 #pragma once
 
 #include "transport/base/units.h"
@@ -11,10 +13,24 @@
 
 namespace stage::core {
 
+/// Stands for two binary trees where otherwise a degree stands.
+inline constexpr std::uint32_t kTwoTrees = 255;
+
+/// Block b belongs to stripe b mod this.
+[[nodiscard]] constexpr std::uint32_t relay_stripes(std::uint32_t degree) {
+    return degree == kTwoTrees ? 2 : 1;
+}
+/// The most children that a member has, all stripes together.
+[[nodiscard]] constexpr std::uint32_t relay_children_max(std::uint32_t degree) {
+    return degree == kTwoTrees ? 2 : degree;
+}
+
+/// The tree of one stripe.
 struct RelayTree {
     std::uint32_t members;  ///< 2 or more.
     Rank source;
-    std::uint32_t degree;  ///< 1 or more.
+    std::uint32_t degree;      ///< 1 or more, or kTwoTrees.
+    std::uint32_t stripe = 0;  ///< Less than relay_stripes(degree).
 
     [[nodiscard]] std::uint32_t place(Rank rank) const {
         return (rank.value() + members - source.value()) % members;
@@ -23,40 +39,20 @@ struct RelayTree {
         return Rank{static_cast<std::uint16_t>((place + source.value()) % members)};
     }
     /// Requires a place that is not the source's.
-    [[nodiscard]] std::uint32_t parent(std::uint32_t place) const {
-        return (place - 1) / degree;
-    }
+    [[nodiscard]] std::uint32_t parent(std::uint32_t place) const;
     /// The number of ancestors of a place: the source has none.
-    [[nodiscard]] std::uint32_t depth(std::uint32_t place) const {
-        std::uint32_t steps = 0;
-        for (; place > 0; place = parent(place)) {
-            ++steps;
-        }
-        return steps;
-    }
+    [[nodiscard]] std::uint32_t depth(std::uint32_t place) const;
     /// The number of members of the tree below a place, that place included.
-    [[nodiscard]] std::uint32_t size_below(std::uint32_t place) const {
-        std::uint64_t first = place;  // of the present level
-        std::uint64_t last = place;
-        std::uint64_t size = 0;
-        while (first < members) {
-            const std::uint64_t end = last < members ? last : members - 1;
-            size += end - first + 1;
-            first = first * degree + 1;
-            last = last * degree + degree;
-        }
-        return static_cast<std::uint32_t>(size);
-    }
+    [[nodiscard]] std::uint32_t size_below(std::uint32_t place) const;
+    [[nodiscard]] bool is_chain() const { return degree == 1; }
+
+  private:
+    [[nodiscard]] std::uint32_t position(std::uint32_t place) const;
 };
 
-/// The degree by which an object of this size is everywhere first.
-///
-/// A chain moves each byte over each link once, but its end is members - 1 hops away; with more
-/// children a member's link carries the object several times, and the end is nearer. Of a hop
-/// `hop_bytes` could be sent in the time that a chunk takes to pass a member: its own length,
-/// and what the link carries in the delay of network and process.
-[[nodiscard]] std::uint32_t relay_degree(std::uint64_t object_bytes,
-                                         std::uint32_t members,
-                                         std::uint64_t hop_bytes);
+/// A stripe goes by connections of its own, whose packets name it as their flow.
+[[nodiscard]] inline Flow flow_of(const RelayTree& tree) {
+    return Flow{static_cast<std::uint8_t>(tree.stripe)};
+}
 
 }  // namespace stage::core

@@ -167,6 +167,11 @@ TEST_CASE("an explanation of a configured relay says what configured it") {
     StageView view = world.view();
     view.plan = &world.plan;
     CHECK(explanation_of(view)["transport_why"] == "no Interface= for multicast");
+    CHECK_FALSE(explanation_of(view).contains("relay"));
     world.plan.transport = Transport::tcp;
     CHECK(explanation_of(view)["transport_why"] == "Transport=tcp");
+    const WorkerProgress progress{.bytes_total = 50'000'000};
+    view.progress = &progress;
+    CHECK_THAT(explanation_of(view)["relay"].get<std::string>(),
+               Catch::StartsWith("a chain: "));
 }
