@@ -32,8 +32,8 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
 
 tcp::TcpEndpoints relay_endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
     tcp::TcpEndpoints endpoints;
-    endpoints.shaping.is_multipath =
-        tcp::is_multipath(sockets.listener.get()) && !tcp::limits_rate(config.rate_max_bytes_per_s * 8);
+    endpoints.shaping.is_multipath = tcp::is_multipath(sockets.listener.get()) &&
+                                     !tcp::limits_rate(config.rate_max_bytes_per_s * 8);
     endpoints.listener = std::move(sockets.listener);
     endpoints.own = config.own;
     endpoints.packet_bytes_max = kRelayPacketBytes;
