@@ -424,8 +424,31 @@ std::vector<std::byte> write(const Pulse& body) {
     ByteWriter out;
     out.u64(body.sent_at_ns).u32(body.packets).u32(body.block.value()).u16(body.chunk);
     out.u32(body.queue_us).u16(body.away).u32(body.echo);
+    if (!body.joined.empty()) {
+        invariant(body.joined.size() <= kMaxRankRuns, "a set of ranks fits its packet");
+        ByteWriter value;
+        write_ranks(value, body.joined);
+        write_tlv(out, TlvType::joined, value.view());
+    }
     return out.take();
 }
+
+namespace {
+
+TlvUse read_joined(TlvType type, Bytes value, Pulse& body) {
+    if (type != TlvType::joined) {
+        return TlvUse::unknown;
+    }
+    ByteReader in{value};
+    auto ranks = read_ranks(in, std::min(value.size() / 4, kMaxRankRuns));
+    if (!ranks || ranks->empty()) {
+        return TlvUse::invalid;
+    }
+    body.joined = *std::move(ranks);
+    return TlvUse::taken;
+}
+
+}  // namespace
 
 std::optional<Pulse> read_pulse(Bytes bytes) {
     ByteReader in{bytes};
@@ -437,7 +460,9 @@ std::optional<Pulse> read_pulse(Bytes bytes) {
     body.queue_us = in.u32();
     body.away = in.u16();
     body.echo = in.u32();
-    return read_tlvs(in) ? std::optional{body} : std::nullopt;
+    const bool is_sane = read_tlvs(
+        in, [&body](TlvType type, Bytes value) { return read_joined(type, value, body); });
+    return is_sane ? std::optional{std::move(body)} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Left& body) {

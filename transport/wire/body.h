@@ -188,7 +188,7 @@ struct End {
 };
 
 /// PULSE: sent_at_ns u64 | packets u32 | block u32 | chunk u16 | queue_us u32 | away u16 |
-///        echo u32
+///        echo u32 | optional TLV joined: count x rank run
 struct Pulse {
     /// By the source's own clock; only differences have a meaning.
     std::uint64_t sent_at_ns = 0;
@@ -199,6 +199,9 @@ struct Pulse {
     std::uint32_t queue_us = 0;
     std::uint16_t away = 0;  ///< The number of receivers outside the group.
     std::uint32_t echo = 0;  ///< The id of the LEFT that this answers; 0: none.
+    /// Up a relay: the sender and the members that are connected below it, at most
+    /// kMaxRankRuns. Empty if that is not said.
+    std::vector<RankRun> joined = {};
 };
 
 /// A member's relation to the multicast group. Append only.

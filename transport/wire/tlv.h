@@ -23,6 +23,7 @@ enum class TlvType : std::uint8_t {
     representatives = 3,  ///< OFFER, DESCRIBE: the receivers that report often.
     relay = 4,            ///< RELEASE: the group goes on by a relay.
     unreached = 5,        ///< RELEASE: members that multicast does not reach.
+    joined = 6,           ///< PULSE up a relay: the members from the sender on down.
 };
 
 /// In the type: a reader that does not know the rest of the type refuses the body.

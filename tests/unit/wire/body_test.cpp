@@ -309,7 +309,23 @@ TEST_CASE("PULSE has its bytes") {
     CHECK(hex(write(*read)) == kPulse);
     CHECK(read->queue_us == 50'000);
     CHECK(read->away == 9);
+    CHECK(read->joined.empty());
     takes_known_fields_only(kPulse, read_pulse);
+}
+
+TEST_CASE("PULSE up a relay says who is connected below its sender") {
+    const Pulse body{
+        .packets = 7,
+        .block = {},
+        .joined = {{.first = Rank{1}, .last = Rank{4}}, {.first = Rank{6}, .last = Rank{6}}}};
+    const std::string bytes = hex(write(body));
+    CHECK(bytes ==
+          std::string(16, '0') + "00000007" + std::string(32, '0') + "0600080001000400060006");
+    const auto read = read_pulse(unhex(bytes));
+    REQUIRE(read);
+    CHECK(read->joined == body.joined);
+    CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "060000")));  // Without its sender.
+    CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "06000400040001")));
 }
 
 TEST_CASE("LEFT has its bytes, and no standing that isn't known") {

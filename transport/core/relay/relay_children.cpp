@@ -131,10 +131,22 @@ void RelayChildren::on_link(const LinkEvent& event) {
     }
 }
 
-void RelayChildren::on_pulse(Rank child, std::uint32_t blocks_held) {
+void RelayChildren::on_pulse(Rank child, const wire::Pulse& pulse) {
     if (const auto found = children_.find(child); found != children_.end()) {
-        found->second.blocks_held = blocks_held;
+        found->second.blocks_held = pulse.packets;
+        found->second.joined = pulse.joined;
+        found->second.has_said = true;
     }
+}
+
+bool RelayChildren::add_joined(RankSet& joined) const {
+    bool is_known = true;
+    for (const auto& [rank, child] : children_) {
+        joined.add(rank);
+        joined.add(child.joined);
+        is_known = is_known && !(child.has_said && child.joined.empty());
+    }
+    return is_known;
 }
 
 std::uint32_t RelayChildren::blocks_held() const {

@@ -9,6 +9,7 @@
 #include "transport/base/link_event.h"
 #include "transport/core/base/contract.h"
 #include "transport/core/base/holdings.h"
+#include "transport/core/base/rank_set.h"
 #include "transport/core/relay/relay_limits.h"
 #include "transport/core/sending/buffer_pool.h"
 #include "transport/core/sending/control_queue.h"
@@ -42,8 +43,8 @@ class RelayChildren {
     void expire(Instant now, Duration timeout, OperationQueue& operations);
     /// Closes all connections: the children go to their next ancestors.
     void dismiss(OperationQueue& operations);
-    /// A child reported how many blocks its part of the tree holds.
-    void on_pulse(Rank child, std::uint32_t blocks_held);
+    /// A child reported how many blocks its part of the tree holds, and who is in it.
+    void on_pulse(Rank child, const wire::Pulse& pulse);
     /// A child confirmed RELEASE.
     void on_confirmed(Rank child) { forget(child); }
 
@@ -75,6 +76,9 @@ class RelayChildren {
     [[nodiscard]] std::optional<BlockIndex> front() const;
     /// The sum of what the children reported; modulo 2^32.
     [[nodiscard]] std::uint32_t blocks_held() const;
+    /// Adds the members that are connected, to this member or below. False if a child cannot
+    /// say who is below it.
+    [[nodiscard]] bool add_joined(RankSet& joined) const;
     /// No block is sent any more.
     void stop();
 
@@ -86,6 +90,8 @@ class RelayChildren {
         bool is_described = false;          ///< The current block's descriptor was sent.
         bool is_ready = true;               ///< Its connection takes more.
         std::uint32_t blocks_held = 0;
+        std::vector<wire::RankRun> joined{};
+        bool has_said = false;  ///< By a PULSE.
         std::uint64_t last_number = 0;
         Instant heard_at{};
     };

@@ -69,7 +69,7 @@ void RelayParent::choose_next(Instant now) {
     rank_ = tree_.at(place_);
 }
 
-void RelayParent::poll(Instant now, std::uint32_t blocks_held, ControlQueue& out) {
+void RelayParent::poll(Instant now, ControlQueue& out) {
     if (is_connected_ && now >= std::max(heard_at_, tried_at_) + limits_.silence) {
         leave(now);
     }
@@ -79,15 +79,17 @@ void RelayParent::poll(Instant now, std::uint32_t blocks_held, ControlQueue& out
         tells_connected_ = true;
         connect_ = rank_;
         tried_at_ = now;
-        pulse_at_ = now + limits_.pulse;
+        pulse_at_ = now;
         out.push(wire::PacketType::ready, where(), wire::write(wire::Ready{}));
     }
-    if (pulse_at_ && now >= *pulse_at_) {
+}
+
+bool RelayParent::take_pulse(Instant now) {
+    const bool is_due = pulse_at_ && now >= *pulse_at_;
+    if (is_due) {
         pulse_at_ = now + limits_.pulse;
-        wire::Pulse pulse;
-        pulse.packets = blocks_held;
-        out.push(wire::PacketType::pulse, where(), wire::write(pulse));
     }
+    return is_due;
 }
 
 bool RelayParent::take_connected() {

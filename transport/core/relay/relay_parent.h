@@ -38,9 +38,10 @@ class RelayParent {
     /// From now on the last member of the chain is the parent. Requires that this is another.
     void step_aside(Instant now);
 
-    /// Connects, when that is due, by a READY; speaks, when that is due, by a PULSE that says
-    /// how many blocks this part of the tree holds.
-    void poll(Instant now, std::uint32_t blocks_held, ControlQueue& out);
+    /// Connects, when that is due, by a READY.
+    void poll(Instant now, ControlQueue& out);
+    /// True if a PULSE to the parent is due.
+    [[nodiscard]] bool take_pulse(Instant now);
     /// The parent to which a connection is to be begun, before READY goes there.
     [[nodiscard]] std::optional<Destination> take_connect();
     /// True once after each READY: the new parent does not know what this member needs.

@@ -55,6 +55,7 @@ struct RelayReceiver::RelayReception {
     void connect(Instant now);
     void connect(Instant now, Stripe& stripe);
     void tell_pulse(Instant now, Stripe& stripe);
+    [[nodiscard]] wire::Pulse pulse_up(const Stripe& stripe) const;
     void order(OperationKind kind, const Destination& connection);
     void watch(Instant now);
     void watch_disk(Instant now);
@@ -242,7 +243,7 @@ void RelayReceiver::RelayReception::on_child(Instant now,
         }
     } else if (datagram.header.type == PacketType::pulse) {
         if (const auto body = wire::read_pulse(datagram.body)) {
-            stripe.children.on_pulse(from, body->packets);
+            stripe.children.on_pulse(from, *body);
         }
     } else if (datagram.header.type == PacketType::leave) {
         if (const auto body = wire::read_ending(datagram.body)) {
@@ -401,6 +402,25 @@ void RelayReceiver::RelayReception::tell_pulse(Instant now, Stripe& stripe) {
     stripe.children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
 }
 
+/// What this part of the first tree holds, and who is in it, if that fits; by a further one a
+/// sign of life.
+wire::Pulse RelayReceiver::RelayReception::pulse_up(const Stripe& stripe) const {
+    wire::Pulse pulse;
+    pulse.packets = blocks_held();
+    if (&stripe != &stripes.front()) {
+        return pulse;
+    }
+    RankSet joined{config.members};
+    joined.add(config.own);
+    if (stripe.children.add_joined(joined)) {
+        pulse.joined = joined.runs(wire::kMaxRankRuns + 1, RankSet{config.members});
+    }
+    if (pulse.joined.size() > wire::kMaxRankRuns) {
+        pulse.joined.clear();
+    }
+    return pulse;
+}
+
 /// A further stripe's parent is left when there is nothing more to receive of it.
 void RelayReceiver::RelayReception::connect(Instant now) {
     for (Stripe& stripe : stripes) {
@@ -412,7 +432,11 @@ void RelayReceiver::RelayReception::connect(Instant now) {
 }
 
 void RelayReceiver::RelayReception::connect(Instant now, Stripe& stripe) {
-    stripe.parent.poll(now, blocks_held(), control);
+    stripe.parent.poll(now, control);
+    if (stripe.parent.take_pulse(now)) {
+        control.push(
+            wire::PacketType::pulse, stripe.parent.where(), wire::write(pulse_up(stripe)));
+    }
     if (const auto left = stripe.parent.take_left()) {
         order(OperationKind::hang_up, *left);
     }

@@ -54,6 +54,7 @@ struct RelaySource::RelayTransmission {
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
     [[nodiscard]] bool hold_all() const;
+    [[nodiscard]] std::vector<Rank> stuck() const;
     [[nodiscard]] Duration progress_timeout() const;
     [[nodiscard]] Instant progress_deadline() const;
     [[nodiscard]] Duration disk_timeout() const;
@@ -206,7 +207,7 @@ void RelaySource::RelayTransmission::on_child_done(Instant now, const wire::Done
 void RelaySource::RelayTransmission::on_pulse(Instant now,
                                               Rank child,
                                               const wire::Pulse& pulse) {
-    first().on_pulse(child, pulse.packets);
+    first().on_pulse(child, pulse);
     if (first().blocks_held() > blocks_held_most) {
         blocks_held_most = first().blocks_held();
         moved_at = now;
@@ -285,6 +286,26 @@ bool RelaySource::RelayTransmission::hold_all() const {
     return first().blocks_held() == (config.members - 1U - dropped) * shape.blocks;
 }
 
+/// The members that are neither done nor connected; if all of these are connected, they. (A
+/// crashed member does not keep the others from their end: they have another time-out.)
+std::vector<Rank> RelaySource::RelayTransmission::stuck() const {
+    RankSet joined{config.members};
+    const bool is_known = first().add_joined(joined);
+    std::vector<Rank> all;
+    std::vector<Rank> lost;
+    for (std::uint32_t place = 1; place < config.members; ++place) {
+        const Rank rank = tree.at(place);
+        if (result.settled().has(rank)) {
+            continue;
+        }
+        all.push_back(rank);
+        if (is_known && !joined.has(rank)) {
+            lost.push_back(rank);
+        }
+    }
+    return lost.empty() ? all : lost;
+}
+
 /// How long nothing may move before the members that are not done count as failed.
 Duration RelaySource::RelayTransmission::progress_timeout() const {
     if (seen.count() == 0) {
@@ -321,10 +342,8 @@ void RelaySource::RelayTransmission::watch(Instant now) {
                   ": the data ports (DataPortRange, TCP) are closed between the nodes"
             : "this node made no progress for " + time +
                   ": it crashed, or its disk or its network is stuck";
-    for (std::uint32_t place = 1; place < config.members; ++place) {
-        if (!result.settled().has(tree.at(place))) {
-            fail(tree.at(place), {Blame::node, why});
-        }
+    for (const Rank rank : stuck()) {
+        fail(rank, {Blame::node, why});
     }
     moved_at = now;
 }
