@@ -9,8 +9,11 @@ namespace stage {
 namespace {
 
 constexpr std::uint8_t kDegreeMax = 16;
-/// Two trees have to save this part of their time.
+/// Two trees have to save this part of their time,
 constexpr std::uint64_t kLeastGain = 20;
+/// and are for this many members: with fewer, what they save where links are fast is a moment,
+/// and they take longer than a chain where links are slow, as measured.
+constexpr std::uint32_t kTwoTreesMembers = 256;
 
 /// As many bytes take the time until all members have the object by one tree.
 std::uint64_t tree_cost(const RelayFacts& facts, std::uint32_t degree) {
@@ -69,7 +72,8 @@ RelayChoice choose_relay(const RelayFacts& facts) {
     const std::uint64_t two = two_trees_cost(facts);
     const std::uint8_t degree = best_degree(facts);
     const std::uint64_t one = tree_cost(facts, degree);
-    if (two + two / kLeastGain < one) {
+    const bool are_many = facts.members >= kTwoTreesMembers;
+    if (are_many && two + two / kLeastGain < one) {
         return {.two_trees = true,
                 .why = "two trees: a chain would take " + times_as_long(chain, two)};
     }
@@ -78,7 +82,9 @@ RelayChoice choose_relay(const RelayFacts& facts) {
                 .why = "a tree of degree " + std::to_string(degree) + ": a chain would take " +
                        times_as_long(chain, one)};
     }
-    return {.why = "a chain: two trees would take " + times_as_long(two, chain)};
+    return {.why = are_many ? "a chain: two trees would take " + times_as_long(two, chain)
+                            : "a chain: two trees are for " + std::to_string(kTwoTreesMembers) +
+                                  " nodes and more"};
 }
 
 }  // namespace stage

@@ -16,7 +16,8 @@ TEST_CASE("few members go by a chain, small objects by a tree, many members by t
     CHECK(chosen(10 * kGigabyte, 16'384).two_trees);
     CHECK_FALSE(chosen(kGigabyte, 64).two_trees);
     CHECK(chosen(kGigabyte, 1000).two_trees);
-    CHECK_FALSE(chosen(16'000'000, 17).two_trees);
+    CHECK_FALSE(chosen(16'000'000, 255).two_trees);
+    CHECK(chosen(16'000'000, 256).two_trees);
     CHECK_FALSE(chosen(100'000, 1000).two_trees);
     CHECK(chosen(100'000, 1000).degree > 1);
     CHECK(chosen(kGigabyte, 64).degree == 1);
@@ -46,7 +47,9 @@ TEST_CASE("the choice of a relay says what the other one would take, or who aske
     CHECK(chosen(10 * kGigabyte, 16'384).why ==
           "two trees: a chain would take 1.23 times as long");
     CHECK(chosen(kGigabyte, 2).why == "a chain: there is one receiver");
-    CHECK(chosen(kGigabyte, 17).why == "a chain: two trees would take 1.00 times as long");
+    CHECK(chosen(kGigabyte, 17).why == "a chain: two trees are for 256 nodes and more");
+    CHECK(chosen(10 * kGigabyte, 1000).why ==
+          "a chain: two trees would take 0.98 times as long");
     CHECK(chosen(100'000, 1000).why.find("a tree of degree ") == 0);
     RelayFacts facts{.object_bytes = 1, .members = 3, .asked = RelayShape::two_trees};
     CHECK(choose_relay(facts).two_trees);
