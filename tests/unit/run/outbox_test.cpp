@@ -245,8 +245,8 @@ TEST_CASE("copies of a control packet are one train, each under its own number")
 
 TEST_CASE("what goes to one member by a flow says so") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config()};
     core::SendBatch batch;
