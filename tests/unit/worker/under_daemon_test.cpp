@@ -128,6 +128,7 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
     }
     WorkerSetup setup;
     setup.interfaces = {"lo"};
+    setup.transport = Transport::udp;
     setup.key = {.job_id = 42, .step_id = kWholeJob, .restart = 0};
     setup.nodes = {"n0"};
     setup.specs = *serialize(specs);
