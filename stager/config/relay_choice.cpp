@@ -82,9 +82,10 @@ RelayChoice choose_relay(const RelayFacts& facts) {
                 .why = "a tree of degree " + std::to_string(degree) + ": a chain would take " +
                        times_as_long(chain, one)};
     }
-    return {.why = are_many ? "a chain: two trees would take " + times_as_long(two, chain)
-                            : "a chain: two trees are for " + std::to_string(kTwoTreesMembers) +
-                                  " nodes and more"};
+    return {.why = are_many && two < chain ? "a chain: two trees would save less than 5 %"
+                   : are_many ? "a chain: two trees would take " + times_as_long(two, chain)
+                              : "a chain: two trees are for " +
+                                    std::to_string(kTwoTreesMembers) + " nodes and more"};
 }
 
 }  // namespace stage

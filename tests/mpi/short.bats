@@ -22,7 +22,7 @@ one_packet() {
 }
 
 # (Rounds do not depend on the number of nodes: no leader waits for what another one has got.)
-@test "a message of one packet reaches seven leaders by that packet alone" {
+@test "messages of one packet reach seven leaders by that packet" {
   each_mpi one_packet
 }
 

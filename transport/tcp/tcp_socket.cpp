@@ -95,11 +95,16 @@ Result<UniqueFd> open_listener(const Address& own,
     return listen_on(own.with_port(0), shaping);
 }
 
-bool is_multipath(int listener) {
-    int protocol = 0;
-    socklen_t length = sizeof protocol;
-    return ::getsockopt(listener, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
-           protocol == IPPROTO_MPTCP;
+Shaping shaping_of(int listener) {
+    const auto option = [listener](int level, int name) {
+        int value = 0;
+        socklen_t length = sizeof value;
+        return ::getsockopt(listener, level, name, &value, &length) == 0 ? value : 0;
+    };
+    const bool is_v6 = option(SOL_SOCKET, SO_DOMAIN) == AF_INET6;
+    const int tos = is_v6 ? option(IPPROTO_IPV6, IPV6_TCLASS) : option(IPPROTO_IP, IP_TOS);
+    return {.dscp = static_cast<std::uint8_t>(tos >> 2),
+            .is_multipath = option(SOL_SOCKET, SO_PROTOCOL) == IPPROTO_MPTCP};
 }
 
 Result<UniqueFd> begin_connection(const Address& own,

@@ -34,8 +34,9 @@ struct Shaping {
                                              std::pair<std::uint16_t, std::uint16_t> ports,
                                              const Shaping& shaping);
 
-/// True if it listens for multipath connections, too.
-[[nodiscard]] bool is_multipath(int listener);
+/// How the packets of a listener's connections leave: they inherit its DSCP, and may be
+/// multipath if it is.
+[[nodiscard]] Shaping shaping_of(int listener);
 
 /// Begins a connection from the address `own`, any port, to `peer`. It stands when the socket
 /// is writable and connection_error() is 0.

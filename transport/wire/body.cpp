@@ -48,7 +48,7 @@ std::optional<std::vector<RankRun>> read_ranks(ByteReader& in, std::size_t count
     for (std::size_t i = 0; i < count; ++i) {
         const Rank first{in.u16()};
         const Rank last{in.u16()};
-        if (!in.ok() || last < first) {
+        if (!in.ok() || last < first || (!ranks.empty() && first <= ranks.back().last)) {
             return std::nullopt;
         }
         ranks.push_back({.first = first, .last = last});

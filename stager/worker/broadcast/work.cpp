@@ -32,14 +32,16 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
 
 tcp::TcpEndpoints relay_endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
     tcp::TcpEndpoints endpoints;
-    endpoints.shaping.is_multipath = tcp::is_multipath(sockets.listener.get()) &&
-                                     !tcp::limits_rate(config.rate_max_bytes_per_s * 8);
+    endpoints.shaping = tcp::shaping_of(sockets.listener.get());
     endpoints.listener = std::move(sockets.listener);
     endpoints.own = config.own;
     endpoints.packet_bytes_max = kRelayPacketBytes;
-    // A member sends to as many children as the tree's degree says.
-    endpoints.shaping.bytes_per_s =
-        config.rate_max_bytes_per_s / core::relay_children_max(config.relay_degree);
+    if (tcp::limits_rate(config.rate_max_bytes_per_s * 8)) {
+        // A member sends to as many children as the tree's degree says.
+        endpoints.shaping.bytes_per_s =
+            config.rate_max_bytes_per_s / core::relay_children_max(config.relay_degree);
+        endpoints.shaping.is_multipath = false;
+    }
     for (const BroadcastMember& member : config.members) {
         endpoints.members.push_back(member.peer);
     }

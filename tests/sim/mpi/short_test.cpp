@@ -128,7 +128,7 @@ TEST_CASE("a short message takes one hop to any number of nodes", "[short]") {
     }
 }
 
-TEST_CASE("the tree takes as many hops as the number of nodes has bits", "[short]") {
+TEST_CASE("the tree takes log2 of the number of nodes", "[short]") {
     for (const unsigned ranks : {2U, 4U, 16U, 64U, 256U}) {
         CAPTURE(ranks);
         const MpiWorld::Call call =
@@ -280,7 +280,7 @@ void write_table(std::ostream& page, const std::string& title, const MpiCosts& c
 constexpr const char* kHead =
     "# Short broadcasts beside a tree, simulated\n\n"
     "`make sim-baselines` writes this page. Microseconds from the moment at which all nodes "
-    "call until the last one\nreturns, in a call with forty before it; the library's own ring "
+    "call until the last one\nreturns, in the fortieth call; the library's own ring "
     "and window (tests/sim/mpi) beside a binomial\ntree over the same messages from node to "
     "node. What is assumed, of no measured cluster: a message costs sender\nand receiver 5 us "
     "each, by RDMA 0.3; the packets of a multicast 4 us and 1 us each, and a receiver 3 us "
@@ -288,7 +288,7 @@ constexpr const char* kHead =
     "us. TCP repeats a lost segment\nafter 200 ms if it was alone, after 8 ms if it was the "
     "last of several, and after a round trip otherwise.\n";
 constexpr const char* kTail =
-    "\nMulticast takes one hop, the tree as many as the number of nodes has bits. Each node "
+    "\nMulticast takes one hop, the tree up to *log2* of the number of nodes. Each node "
     "also pays for the message\nthat comes by the ring, and for passing it on: the library "
     "loses where few nodes have few hops to save, and\nwhere a message of the MPI costs much "
     "less than a packet through the kernel. What multicast loses comes from\nthe node before, "

@@ -240,6 +240,19 @@ TEST_CASE("of a crashed member and others that finish slowly the crashed one fai
     }
 }
 
+// The source hears late that the end of a long chain is connected, and takes it for lost first.
+TEST_CASE("a first read that takes longer than a time-out drops no part of a long chain",
+          "[relay]") {
+    constexpr std::uint32_t kMembers = 100;
+    RelayWorld world{{.members = kMembers,
+                      .object_bytes = 2U << 20U,
+                      .slow_disks = {{0, 200'000}},
+                      .stall_timeout = 3s,
+                      .drops_failed = true}};
+    world.run(60s);
+    expect_dropped(world, kMembers, {});
+}
+
 TEST_CASE("where the source crashes, all members end together", "[relay]") {
     const std::uint32_t degree = GENERATE(1U, 2U, core::kTwoTrees);
     RelayWorld world{{.members = 12,

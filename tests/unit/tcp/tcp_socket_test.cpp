@@ -47,7 +47,7 @@ TEST_CASE("a multipath listener takes multipath connections and plain ones", "[t
     REQUIRE(own);
     const auto plain = tcp::open_listener(*own, {43'201, 43'300}, {});
     REQUIRE(plain);
-    CHECK_FALSE(tcp::is_multipath(plain->get()));
+    CHECK_FALSE(tcp::shaping_of(plain->get()).is_multipath);
     const auto listener = tcp::open_listener(*own, {43'201, 43'300}, {.is_multipath = true});
     REQUIRE(listener);  // Of one kind or the other.
     const auto place = udp::bound_address(listener->get());
@@ -63,6 +63,19 @@ TEST_CASE("a multipath listener takes multipath connections and plain ones", "[t
         CHECK(::send(parent.get(), "x", 1, MSG_NOSIGNAL) == 1);
         pollfd readable{.fd = child->get(), .events = POLLIN, .revents = 0};
         CHECK(::poll(&readable, 1, 10'000) == 1);
+    }
+}
+
+TEST_CASE("a listener's DSCP can be asked for, for what is dialled beside it", "[tcp]") {
+    for (const char* const any : {"127.0.0.1", "::1"}) {
+        const auto own = Address::parse(any, 0);
+        REQUIRE(own);
+        const auto listener = tcp::open_listener(*own, {43'201, 43'300}, {.dscp = 10});
+        if (!listener) {
+            CHECK(own->is_v6());  // Not every machine has it.
+            continue;
+        }
+        CHECK(tcp::shaping_of(listener->get()).dscp == 10);
     }
 }
 

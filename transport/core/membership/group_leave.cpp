@@ -161,6 +161,7 @@ void GroupLeave::ask(Instant now) {
     const bool was_known = is_known_;
     change(now, standing_);
     is_asking_ = was_known;
+    gap_ = std::max(gap_, ask_spread_ / 4);  // What a source that paused finds in its socket.
     left_due_at_ = now + Duration{static_cast<Duration::rep>(
                              prng_.below(static_cast<std::uint64_t>(ask_spread_.count()) + 1))};
 }

@@ -28,11 +28,11 @@ RelayChildren::RelayChildren(const CoreConfig& config,
       pool_{pool} {
 }
 
-Operation RelayChildren::hang_up_of(Rank child) const {
+Operation hang_up_of(const Destination& connection) {
     Operation hang_up;
     hang_up.kind = OperationKind::hang_up;
-    hang_up.peer = child;
-    hang_up.flow = flow_;
+    hang_up.peer = connection.peer;
+    hang_up.flow = connection.flow;
     return hang_up;
 }
 
@@ -58,7 +58,7 @@ void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operat
     for (auto next = children_.begin(); next != children_.end();) {
         const auto child = next++;
         if (now - child->second.heard_at > timeout) {
-            operations.push_back(hang_up_of(child->first));
+            operations.push_back(hang_up_of({.peer = child->first, .flow = flow_}));
             forget(child->first);
         }
     }
@@ -67,7 +67,7 @@ void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operat
 void RelayChildren::dismiss(OperationQueue& operations) {
     while (!children_.empty()) {
         const Rank child = children_.begin()->first;
-        operations.push_back(hang_up_of(child));
+        operations.push_back(hang_up_of({.peer = child, .flow = flow_}));
         forget(child);
     }
 }

@@ -21,6 +21,9 @@
 
 namespace stage::core {
 
+/// Closes a connection.
+[[nodiscard]] Operation hang_up_of(const Destination& connection);
+
 class RelayChildren {
   public:
     /// Of the stripe that goes by `flow`. `holdings` and `pool` must outlive this.
@@ -110,7 +113,6 @@ class RelayChildren {
                       BlockIndex block,
                       std::uint32_t chunk,
                       ControlQueue& out) const;
-    [[nodiscard]] Operation hang_up_of(Rank child) const;
 
     Flow flow_;
     std::uint32_t run_max_;  ///< Chunks in one send.

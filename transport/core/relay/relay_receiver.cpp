@@ -150,6 +150,8 @@ RelayReceiver::RelayReception::RelayReception(const CoreConfig& given,
 void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& datagram) {
     const std::size_t flow = datagram.header.flow.index();
     if (flow >= stripes.size()) {
+        order(OperationKind::hang_up,
+              {.peer = datagram.header.rank, .flow = datagram.header.flow});
         return datagram.header.is_data() ? reassembly.drop(datagram) : void();
     }
     Stripe& stripe = stripes[flow];
@@ -308,6 +310,9 @@ void RelayReceiver::RelayReception::on_release(Instant now,
     }
     const wire::Done own{.ranks = {{.first = config.own, .last = config.own}}};
     control.push(wire::PacketType::done_ack, from, wire::write(own));
+    if (first().parent.is_connected() && first().parent.where() != from) {
+        control.push(wire::PacketType::done_ack, first().parent.where(), wire::write(own));
+    }
     first().parent.stop();
     released = release;
     first().children.tell_all(wire::PacketType::release, wire::write(release), control);

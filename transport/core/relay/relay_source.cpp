@@ -121,6 +121,7 @@ void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& da
     const Rank from = datagram.header.rank;
     const std::size_t flow = datagram.header.flow.index();
     if (flow >= stripes.size() && !datagram.header.is_data()) {
+        operations.push_back(hang_up_of({.peer = from, .flow = datagram.header.flow}));
         return;
     }
     RelayChildren& children = stripes[flow < stripes.size() ? flow : 0];
@@ -287,7 +288,9 @@ bool RelaySource::RelayTransmission::hold_all() const {
 }
 
 /// The members that are neither done nor connected; if all of these are connected, they. (A
-/// crashed member does not keep the others from their end: they have another time-out.)
+/// crashed member does not keep the others from their end: they have another time-out. The
+/// source hears late that the end of a long chain is connected; a member that it takes for lost
+/// and that completes is not dropped.)
 std::vector<Rank> RelaySource::RelayTransmission::stuck() const {
     RankSet joined{config.members};
     const bool is_known = first().add_joined(joined);
