@@ -58,7 +58,7 @@ sent_by() { lab on "$1" cat /sys/class/net/eth0/statistics/tx_bytes; }
   lab on n8 pkill -KILL -u alice stagecast-worke
   ends
   for node in "${NODES[@]}"; do
-    [ "$node" = n8 ] && continue
+    [ "$node" != n8 ] || continue
     [ "$(rc_of "$node")" = 1 ]
     grep -q '10.77.1.9.*no progress' "$WORK/$node.err"
   done
