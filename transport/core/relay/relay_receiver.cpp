@@ -200,7 +200,7 @@ void RelayReceiver::RelayReception::on_parent(Instant now,
 }
 
 /// A sign of the source goes on at once. It comes by the first tree only: two members can be
-/// each other's parents, and would pass a sign to and fro, a little younger each time.
+/// each other's parents, and would pass a sign back and forth, a little younger each time.
 void RelayReceiver::RelayReception::on_sign(Instant now, const wire::Pulse& pulse) {
     const Instant sign = now - std::chrono::microseconds{pulse.queue_us};
     source_at = std::max(source_at, sign);

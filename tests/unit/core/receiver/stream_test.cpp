@@ -127,7 +127,7 @@ TEST_CASE("while a stream pauses it does not show what its path takes") {
     CHECK(log.steady_packets_per_s() > 900);
     const std::uint32_t before = log.steady_packets_per_s();
     for (int block = 0; block < 40; ++block) {
-        bring(4, milliseconds{30}, false);  // Keep-alives.
+        bring(4, milliseconds{30}, false);  // Signs of life.
         bring(20, milliseconds{1}, true);
     }
     CHECK(log.packets_per_s() < 300);
