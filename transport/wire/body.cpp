@@ -48,7 +48,7 @@ std::optional<std::vector<RankRun>> read_ranks(ByteReader& in, std::size_t count
     for (std::size_t i = 0; i < count; ++i) {
         const Rank first{in.u16()};
         const Rank last{in.u16()};
-        if (!in.ok() || last < first || (!ranks.empty() && first <= ranks.back().last)) {
+        if (!in.ok() || last < first) {
             return std::nullopt;
         }
         ranks.push_back({.first = first, .last = last});
@@ -435,13 +435,21 @@ std::vector<std::byte> write(const Pulse& body) {
 
 namespace {
 
+/// In order and apart, as a set of ranks gives them: the parent keeps them, and adds all up
+/// with each PULSE of its own.
+bool ascend(const std::vector<RankRun>& ranks) {
+    return std::ranges::adjacent_find(ranks, [](const RankRun& one, const RankRun& next) {
+               return next.first <= one.last;
+           }) == ranks.end();
+}
+
 TlvUse read_joined(TlvType type, Bytes value, Pulse& body) {
     if (type != TlvType::joined) {
         return TlvUse::unknown;
     }
     ByteReader in{value};
     auto ranks = read_ranks(in, std::min(value.size() / 4, kMaxRankRuns));
-    if (!ranks || ranks->empty()) {
+    if (!ranks || ranks->empty() || !ascend(*ranks)) {
         return TlvUse::invalid;
     }
     body.joined = *std::move(ranks);

@@ -326,6 +326,8 @@ TEST_CASE("PULSE up a relay says who is connected below its sender") {
     CHECK(read->joined == body.joined);
     CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "060000")));  // Without its sender.
     CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "06000400040001")));
+    // Rank 4 twice.
+    CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "0600080001000400040006")));
 }
 
 TEST_CASE("LEFT has its bytes, and no standing that isn't known") {
