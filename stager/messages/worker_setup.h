@@ -57,7 +57,7 @@ enum class WorkerPurpose : std::uint8_t {
 inline constexpr std::size_t kMaxKept = 1024;
 /// KEEPs of directory trees, in addition.
 inline constexpr std::size_t kMaxTreesKept = 16;
-/// BEGUNs, likewise.
+/// BEGUNs, in addition.
 inline constexpr std::size_t kMaxBegun = 16;
 /// Bytes of an entry in a cleanup list: a path, and which file it is.
 inline constexpr std::size_t kMaxEntryBytes = kMaxPathBytes + 128;

@@ -125,3 +125,27 @@ capture() {   # HOST: all its link carries, until engine_ends
 }
 
 no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
+
+# For a relay, which relay() of the test file starts.
+listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
+address_of() { echo "10.77.1.$((${1#n} + 1))"; }
+is_child_of() {
+  lab on "$1" bash -c "ss -Htn state established '( dst $(address_of "$2") and dport >= :6831 and dport <= :6893 )' | grep -q ."
+}
+
+# each_protection BYTES: a relay under each protection, and one of nothing.
+each_protection() {
+  local protection
+  for protection in encrypt auth none; do
+    source_file "$1"
+    relay --protection=$protection
+    ends
+    received
+    rm -f "$WORK"/n*.rc
+    STARTED=()
+  done
+  source_file 0
+  relay
+  ends
+  received
+}

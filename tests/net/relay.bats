@@ -9,7 +9,6 @@ setup() { engine_begins; }
 teardown() { engine_ends; }
 
 relay() { group --transport=tcp --compress=no "$@"; }
-listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
 
 @test "20 MB go down a chain: the source sends them once, and no packet by multicast" {
   source_file 20000003
@@ -57,19 +56,7 @@ opened_by() { lab on "$1" bash -c 'nstat -asz TcpActiveOpens TcpExtTCPSynRetrans
 }
 
 @test "a small file, an empty one, and each protection" {
-  local protection
-  for protection in encrypt auth none; do
-    source_file 50000
-    relay --protection=$protection
-    ends
-    received
-    rm -f "$WORK"/n*.rc
-    STARTED=()
-  done
-  source_file 0
-  relay
-  ends
-  received
+  each_protection 50000
 }
 
 @test "a host in the chain that is killed is named, and the others do not wait for the time-out" {
@@ -87,10 +74,6 @@ opened_by() { lab on "$1" bash -c 'nstat -asz TcpActiveOpens TcpExtTCPSynRetrans
   lab on n2 rm -f /tmp/.received.copy.stagecast.0.2
 }
 
-address_of() { echo "10.77.1.$((${1#n} + 1))"; }
-is_child_of() {
-  lab on "$1" bash -c "ss -Htn state established '( dst $(address_of "$2") and dport >= :6831 and dport <= :6893 )' | grep -q ."
-}
 held_before() { [ "$(echo "$(json "$1" held_at) < $(json "$2" held_at)" | bc)" = 1 ]; }
 
 @test "a host behind a link of half the rate goes to the chain's end, and the one below it to the one above" {

@@ -9,11 +9,6 @@ setup() { engine_begins; }
 teardown() { engine_ends; }
 
 relay() { group --transport=tcp --relay=trees --compress=no "$@"; }
-listens() { lab on "$1" bash -c 'ss -Hltn "sport >= 6831" | grep -q .'; }
-address_of() { echo "10.77.1.$((${1#n} + 1))"; }
-is_child_of() {
-  lab on "$1" bash -c "ss -Htn state established '( dst $(address_of "$2") and dport >= :6831 and dport <= :6893 )' | grep -q ."
-}
 sent_by() { lab on "$1" cat /sys/class/net/eth0/statistics/tx_bytes; }
 
 @test "each host sends 20 MB about once, to two hosts, and receives from two" {
@@ -35,19 +30,7 @@ sent_by() { lab on "$1" cat /sys/class/net/eth0/statistics/tx_bytes; }
 }
 
 @test "a small file, an empty one, and each protection" {
-  local protection
-  for protection in encrypt auth none; do
-    source_file 5000000
-    relay --protection=$protection
-    ends
-    received
-    rm -f "$WORK"/n*.rc
-    STARTED=()
-  done
-  source_file 0
-  relay
-  ends
-  received
+  each_protection 5000000
 }
 
 @test "the root of a tree is killed: it is named, and the others do not wait for the time-out" {

@@ -291,31 +291,15 @@ void MpiWorld::has_from_multicast() {
     own().hops = 1;
 }
 
-std::uint64_t MpiWorld::park(Flight flight) {
-    if (free_flights_.empty()) {
-        free_flights_.push_back(flights_.size());
-        flights_.emplace_back();
-    }
-    const std::uint64_t index = free_flights_.back();
-    free_flights_.pop_back();
-    flights_[index] = std::move(flight);
-    return index;
-}
-
-MpiWorld::Flight MpiWorld::unpark(std::uint64_t index) {
-    free_flights_.push_back(index);
-    return std::exchange(flights_[index], {});
-}
-
 void MpiWorld::launch(Flight flight) {
     const Instant left = own().up.pass(
         own().busy_until, time_of(flight.wire_bytes + kHeaderBytes, costs_.bytes_per_s));
     events_.at<&MpiWorld::reach_switch>(
-        left + costs_.propagation, *this, park(std::move(flight)));
+        left + costs_.propagation, *this, flights_.park(std::move(flight)));
 }
 
 void MpiWorld::reach_switch(std::uint64_t index) {
-    Flight flight = unpark(index);
+    Flight flight = flights_.unpark(index);
     if (flight.message != nullptr) {
         forward(std::move(flight));
         return;
@@ -332,11 +316,11 @@ void MpiWorld::forward(Flight flight) {
     const Instant left = processes_[static_cast<std::size_t>(flight.to)]->down.pass(
         events_.now(), time_of(flight.wire_bytes + kHeaderBytes, costs_.bytes_per_s));
     const Instant arrival = left + costs_.propagation + flight.delay;
-    events_.at<&MpiWorld::arrive>(arrival, *this, park(std::move(flight)));
+    events_.at<&MpiWorld::arrive>(arrival, *this, flights_.park(std::move(flight)));
 }
 
 void MpiWorld::arrive(std::uint64_t index) {
-    const Flight flight = unpark(index);
+    const Flight flight = flights_.unpark(index);
     if (flight.message != nullptr) {
         --flight.message->segments;
         deliver(flight.from, flight.to);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tests/sim/network/events.h"
+#include "tests/sim/network/parking.h"
 #include "transport/base/prng.h"
 
 #include <ucontext.h>
@@ -139,8 +140,6 @@ class MpiWorld {
     void tell(int rank);
     [[nodiscard]] int new_request(const Request& request);
     void launch(Flight flight);
-    [[nodiscard]] std::uint64_t park(Flight flight);
-    [[nodiscard]] Flight unpark(std::uint64_t index);
     void reach_switch(std::uint64_t index);
     void forward(Flight flight);
     void arrive(std::uint64_t index);
@@ -153,8 +152,7 @@ class MpiWorld {
     Events events_;
     std::vector<std::unique_ptr<Process>> processes_;
     std::map<std::pair<int, int>, Channel> channels_;
-    std::vector<Flight> flights_;
-    std::vector<std::uint64_t> free_flights_;
+    Parking<Flight> flights_;
     ucontext_t context_{};  ///< Of the events.
     const std::function<void()>* program_ = nullptr;
     bool is_stuck_ = false;

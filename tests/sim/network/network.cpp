@@ -87,22 +87,6 @@ bool Network::is_healthy() const {
     return events_.now().time_since_epoch() >= plan_.heals_at;
 }
 
-std::uint64_t Network::park(Flight flight) {
-    if (free_flights_.empty()) {
-        free_flights_.push_back(flights_.size());
-        flights_.emplace_back();
-    }
-    const std::uint64_t index = free_flights_.back();
-    free_flights_.pop_back();
-    flights_[index] = std::move(flight);
-    return index;
-}
-
-Network::Flight Network::unpark(std::uint64_t index) {
-    free_flights_.push_back(index);
-    return std::exchange(flights_[index], {});
-}
-
 void Network::send(Train& train) {
     if (is_traced_) {
         trace(train);
@@ -118,7 +102,7 @@ void Network::send(Train& train) {
     train.spacing = time / static_cast<std::int64_t>(train.count);
     const Instant first = left - train.spacing * (train.count - 1);
     const std::uint64_t flight =
-        park({.train = TrainUse{yard_, train}, .member = train.to, .mask = all});
+        flights_.park({.train = TrainUse{yard_, train}, .member = train.to, .mask = all});
     events_.at<&Network::arrive_at_switch>(first + plan_.propagation, *this, flight);
 }
 
@@ -196,7 +180,7 @@ bool Network::is_group_lost(std::uint16_t member) const {
 }
 
 void Network::arrive_at_switch(std::uint64_t index) {
-    const Flight flight = unpark(index);
+    const Flight flight = flights_.unpark(index);
     PacketMask mask = flight.mask;
     if (!is_healthy()) {
         const PacketMask lost = draw(plan_.loss.shared_ppm, mask);
@@ -314,7 +298,7 @@ void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask
         mask &= ~late;
         for_each(late, [&](std::uint32_t i) {
             const std::uint64_t flight =
-                park({.train = use, .member = member, .mask = PacketMask{1} << i});
+                flights_.park({.train = use, .member = member, .mask = PacketMask{1} << i});
             events_.at<&Network::arrive_late>(
                 arrival + plan_.loss.reorder_delay, *this, flight);
         });
@@ -331,7 +315,7 @@ void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask
 }
 
 void Network::arrive_late(std::uint64_t index) {
-    const Flight flight = unpark(index);
+    const Flight flight = flights_.unpark(index);
     deliver_(flight.member, events_.now(), flight.train, flight.mask);
 }
 

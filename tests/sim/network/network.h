@@ -8,6 +8,7 @@
 #include "tests/sim/network/events.h"
 #include "tests/sim/network/link.h"
 #include "tests/sim/network/packets.h"
+#include "tests/sim/network/parking.h"
 #include "tests/sim/plan/plan.h"
 
 #include <functional>
@@ -65,8 +66,6 @@ class Network {
     void add_links(std::uint16_t member);
     void trace(const Train& train) const;
     void trace_lost(std::uint16_t member, const Train& train, PacketMask lost) const;
-    [[nodiscard]] std::uint64_t park(Flight flight);
-    [[nodiscard]] Flight unpark(std::uint64_t index);
     void arrive_at_switch(std::uint64_t index);
     void arrive_late(std::uint64_t index);
     void forward(std::uint16_t member, const TrainUse& train, PacketMask mask);
@@ -93,8 +92,7 @@ class Network {
     Prng& prng_;
     Deliver deliver_;
     TrainYard yard_;
-    std::vector<Flight> flights_;
-    std::vector<std::uint64_t> free_flights_;
+    Parking<Flight> flights_;
     std::vector<Link> up_;  ///< Of each member, by rail.
     std::vector<Link> down_;
     std::vector<bool> hears_;

@@ -339,7 +339,7 @@ Plan draw_plan(std::uint64_t seed) {
         }
     }
     // No member is blamed for a block that one link could not give to each member in time. (A
-    // site with such links raises StallTimeout likewise: progress is measured in whole blocks,
+    // site with such links raises StallTimeout, too: progress is measured in whole blocks,
     // and when all the others lost one, its repair may come from a single uplink, three times
     // over. The check stays the same: only members that cannot finish are named.)
     const std::uint64_t each = std::uint64_t{plan.members} * kBlockBytes * 3;

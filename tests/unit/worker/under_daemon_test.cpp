@@ -91,7 +91,7 @@ class WorkerProcess {
     }
 
     mutable std::size_t asks = 0;             ///< That next() has seen.
-    mutable std::vector<std::string> left{};  ///< Entries for the cleanup list, likewise.
+    mutable std::vector<std::string> left{};  ///< Cleanup entries that it has seen.
 
   private:
     [[noreturn]] static void run(int control) {

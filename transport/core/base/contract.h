@@ -97,8 +97,8 @@ struct Operation {
     BlockIndex block;
     ChunkIndex chunk;
     OperationKind kind = OperationKind::drop;
-    Flow flow{};                       ///< For connect and hang_up,
-    Rank peer;                         ///< likewise.
+    Flow flow{};                       ///< For connect and hang_up.
+    Rank peer;                         ///< For connect and hang_up.
     wire::Descriptor descriptor;       ///< For verify and store.
     const ParityCode* code = nullptr;  ///< For encode and reconstruct; owned by the core.
 };

@@ -266,7 +266,7 @@ void Reassembly::on_loaded(const Completion& done) {
 bool Reassembly::open_absent(Position settled, bool is_ended, bool is_swarm) {
     const std::uint32_t below =
         std::min(is_ended ? map_->blocks() : settled.block, descriptors_->horizon());
-    // During the first pass, which needs room for itself, only half is used; likewise in a
+    // During the first pass, which needs room for itself, only half is used; the same in a
     // swarm, where peers request blocks that have to be read back.
     const std::size_t open_max =
         is_ended && !is_swarm ? config_.resident_blocks : config_.resident_blocks / 2;

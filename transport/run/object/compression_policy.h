@@ -40,7 +40,7 @@ class CompressionPolicy {
 
     double link_;            ///< Bytes per second, 0: not known.
     double ratio_ = 1;       ///< Bytes left of each byte, of the blocks compressed last.
-    double shortening_ = 0;  ///< Seconds for each byte to compress, likewise.
+    double shortening_ = 0;  ///< Seconds for each byte to compress, measured alike.
     bool is_known_ = false;  ///< The two above were measured.
     bool is_on_ = false;
 
