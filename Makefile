@@ -16,6 +16,7 @@
 # Random requests on a cluster: make model RUNS=50 SEED=1; many jobs on one: make soak JOBS=200
 # Random sequences of MPI's collectives: make mpi-sequences RUNS=10000 SEED=1
 # The papers' algorithms beside ours: make sim-baselines
+# Which lines they reach: make coverage (RUNS=), a page for each file in build/coverage/report/
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang; the targets are in tests/fuzz)
 # One check: format-check, tidy, headers, exports, lint, judges. To mend: format, clean
@@ -70,6 +71,7 @@ deps_test := $(deps_deb) $(deps_judges) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_nspawn := systemd-container debootstrap $(# make nspawn)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
+deps_coverage := gcovr                  $(# make coverage)
 deps_bench := \
   uftp udpcast                          $(# the peers) \
   pvm pvm-dev sshfs                     $(# what the papers compared, and a file system)
@@ -120,6 +122,9 @@ ifdef SAN   # address,undefined or thread; the code they add confuses two of g++
 RELEASE := -O1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all \
   -Wno-null-dereference $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized)
 LDFLAGS := -fsanitize=$(SAN)
+else ifdef COVERAGE
+RELEASE := -O0 --coverage -fprofile-update=atomic
+LDFLAGS := --coverage
 else
 RELEASE := -O2 -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection \
   -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(findstring clang,$(CXX)),2,3 \
@@ -201,7 +206,7 @@ SCALE  := $(BUILD)/sim-scale
 
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net mpi cluster bench
 .PHONY: demo
-.PHONY: quick compdb bench-selftest check-on check-ci model soak nspawn reproducible
+.PHONY: quick compdb coverage bench-selftest check-on check-ci model soak nspawn reproducible
 .PHONY: test-programs fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint judges
 .PHONY: install install-doc uninstall deb dsc rpm clean
@@ -294,7 +299,8 @@ $(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
 
 # Nothing in an object tells where the clone lies: the same sources make the same programs. (Not
 # part of "how": a clone that was moved is not made anew.)
-placeless := -ffile-prefix-map=$(CURDIR)=.
+# (gcov finds its files by the places that the objects name.)
+placeless := $(if $(COVERAGE),,-ffile-prefix-map=$(CURDIR)=.)
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/how
 	@echo "  CXX  $<"; mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -c -o $@ $<
@@ -353,6 +359,15 @@ san:
 tsan: export TSAN_OPTIONS ?= report_thread_leaks=0
 tsan:
 	@$(MAKE) unit sim RUNS=$(or $(RUNS),200) BUILD=$(BUILD)/tsan SAN=thread
+
+# (What only the emulated clusters run of daemon, workers and plugin does not count.)
+coverage:
+	@$(if $(call missing,$(deps_coverage)),tests/deps --ask $(call missing,$(deps_coverage)),true)
+	@$(MAKE) unit sim fuzz-replay RUNS=$(or $(RUNS),200) BUILD=$(BUILD)/coverage COVERAGE=1
+	@mkdir -p $(BUILD)/coverage/report
+	@gcovr --root . --object-directory $(BUILD)/coverage/obj --exclude tests/ \
+	    --exclude-throw-branches --html-details $(BUILD)/coverage/report/index.html \
+	    --print-summary -j $(shell nproc)
 
 # A fuzz target is a program: under clang with libFuzzer, else one that replays its corpus.
 # Of folders that do more than to parse only the parsers are linked.
