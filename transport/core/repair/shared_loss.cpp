@@ -39,11 +39,6 @@ void SharedLoss::set_representatives(std::uint32_t representatives) {
     has_moved_ = true;
 }
 
-const SharedLoss::Votes* SharedLoss::find_votes(BlockIndex block) const {
-    const auto found = std::ranges::find(votes_, block, &Votes::block);
-    return found != votes_.end() ? &*found : nullptr;
-}
-
 SharedLoss::Votes& SharedLoss::votes_of(BlockIndex block) {
     const auto found = std::ranges::find(votes_, block, &Votes::block);
     if (found != votes_.end()) {
@@ -137,8 +132,7 @@ void SharedLoss::on_request(Instant now,
         last = run.block;
         forget(now, asking.window, recent);
         sort(run,
-             {.votes = asking.votes_needed > 0 ? find_votes(run.block) : nullptr,
-              .votes_needed = asking.votes_needed,
+             {.is_lost_by_peers = asking.is_lost_by_peers,
               .is_another = before != asking.from,
               .alone = alone,
               .repeat = repeat},
@@ -155,21 +149,13 @@ void SharedLoss::sort(const wire::ChunkRun& run, const Sorting& how, Recent& rec
         if (recent.repeated.has(chunk)) {
             continue;
         }
-        if (is_lost_by_others(how, chunk) || (how.is_another && recent.asked.has(chunk))) {
+        if (how.is_lost_by_peers || (how.is_another && recent.asked.has(chunk))) {
             append(how.repeat, run.block, chunk);
         } else if (how.alone.runs.size() < wire::kMaxRuns) {
             recent.asked.add(chunk);
             append(how.alone.runs, run.block, chunk);
         }
     }
-}
-
-bool SharedLoss::is_lost_by_others(const Sorting& how, std::uint32_t chunk) {
-    if (how.votes == nullptr) {
-        return false;
-    }
-    const std::uint8_t count = how.votes->counts[chunk];
-    return count >= how.votes_needed && count < kRepeated;
 }
 
 void SharedLoss::on_repeat(Instant now, const wire::ChunkRun& run) {

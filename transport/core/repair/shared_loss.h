@@ -2,7 +2,7 @@
 //
 // To the group it sends what half of the representatives, and at least two, miss, because then
 // hardly any peer could repair it; what several members request from it in a short time; and
-// what a member requests from it during the first pass while a representative misses it, too.
+// what a member requests from it during the first pass, because then its peers lack it, too.
 // To one member it sends what only that member requests. It does not repeat what it sent to the
 // group a moment ago, because that may still be in flight.
 #pragma once
@@ -35,9 +35,8 @@ class SharedLoss {
         Rank from;
         /// What was sent to the group within this time is still in flight.
         Duration window;
-        /// This number of representatives that miss a chunk show that others than the
-        /// requester miss it; 0: no number does.
-        std::uint32_t votes_needed = 0;
+        /// Its peers answered that they lack the chunks.
+        bool is_lost_by_peers = false;
     };
 
     /// A member requests chunks: `alone` gets those to send to it alone, `repeat` those to send
@@ -68,19 +67,16 @@ class SharedLoss {
 
     /// How the chunks of a run are sorted, and into what.
     struct Sorting {
-        const Votes* votes;  ///< That count; null: none do.
-        std::uint32_t votes_needed;
+        bool is_lost_by_peers;
         bool is_another;  ///< The requester is not the one that asked last.
         wire::Request& alone;
         std::vector<wire::ChunkRun>& repeat;
     };
 
-    [[nodiscard]] const Votes* find_votes(BlockIndex block) const;
     [[nodiscard]] Votes& votes_of(BlockIndex block);
     [[nodiscard]] Recent& recent_of(Instant now, BlockIndex block);
     void forget(Instant now, Duration window, Recent& recent) const;
     void sort(const wire::ChunkRun& run, const Sorting& how, Recent& recent) const;
-    [[nodiscard]] static bool is_lost_by_others(const Sorting& how, std::uint32_t chunk);
 
     FeedbackLimits limits_;
     std::uint32_t threshold_;

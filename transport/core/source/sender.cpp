@@ -279,12 +279,11 @@ void Sender::Transmission::on_request(Instant now, Rank from, const wire::Reques
     const Duration window = std::clamp(2 * readiness.round_trip().mean(),
                                        limits.feedback.repeat_window_min,
                                        limits.feedback.repeat_window_max);
-    // During the pass a member asks the source after peers that lack the chunk. Peers may lack
-    // it because they are slow: a representative must miss it, too, other than the requester.
-    const bool is_own_vote = representatives.has(from);
-    const std::uint32_t votes_needed = !is_streaming() ? 0U : (is_own_vote ? 2U : 1U);
-    repairs.on_request(
-        now, {.from = from, .window = window, .votes_needed = votes_needed}, request, control);
+    // During the pass a member asks the source only after peers that lack the chunk.
+    repairs.on_request(now,
+                       {.from = from, .window = window, .is_lost_by_peers = is_streaming()},
+                       request,
+                       control);
 }
 
 void Sender::Transmission::on_report(Instant now, Rank from, const wire::Report& report) {

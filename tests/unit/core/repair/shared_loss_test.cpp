@@ -28,15 +28,16 @@ Asked ask(SharedLoss& loss,
           Instant now,
           unsigned from,
           std::vector<wire::ChunkRun> runs,
-          std::uint32_t votes_needed = 0) {
+          bool is_lost_by_peers = false) {
     const wire::Request request{.id = 1, .runs = std::move(runs)};
     wire::Request alone;
     Asked asked;
-    loss.on_request(now,
-                    {.from = rank(from), .window = kWindow, .votes_needed = votes_needed},
-                    request,
-                    alone,
-                    asked.repeat);
+    loss.on_request(
+        now,
+        {.from = rank(from), .window = kWindow, .is_lost_by_peers = is_lost_by_peers},
+        request,
+        alone,
+        asked.repeat);
     asked.alone = alone.runs;
     for (const auto& each : asked.repeat) {
         loss.on_repeat(now, each);
@@ -98,25 +99,21 @@ TEST_CASE("the first requester is answered alone, and the second makes it the gr
     CHECK(ask(loss, later, 6, {run(2, 6, 1)}).repeat.size() == 1);
 }
 
-TEST_CASE("a requester during the first pass needs a representative that misses the chunk") {
+TEST_CASE("what a requester's peers lack is repeated to the group") {
     SharedLoss loss{{}, 8, 100};
-    const auto first = ask(loss, kStart, 3, {run(2, 5, 2)}, 1);
-    CHECK(first.repeat.empty());
-    CHECK(first.alone.size() == 1);
-    std::vector<wire::ChunkRun> repeat;
-    loss.on_missing(run(2, 20, 2), repeat);
-    CHECK(repeat.empty());
-    // (One that is a representative itself has one vote of its own.)
-    CHECK(ask(loss, kStart, 3, {run(2, 20, 1)}, 2).repeat.empty());
-    CHECK(ask(loss, kStart, 3, {run(2, 21, 1)}, 1).repeat.size() == 1);
-    // What was repeated since has no votes.
-    const auto later = kStart + milliseconds{30};
-    CHECK(ask(loss, later, 3, {run(2, 21, 1)}, 1).repeat.empty());
+    const auto first = ask(loss, kStart, 3, {run(2, 5, 2)}, true);
+    CHECK(first.alone.empty());
+    CHECK(first.repeat == std::vector<wire::ChunkRun>{run(2, 5, 2)});
+    // It is in flight for a while.
+    const auto second = ask(loss, kStart + milliseconds{1}, 4, {run(2, 5, 2)}, true);
+    CHECK(second.alone.empty());
+    CHECK(second.repeat.empty());
+    CHECK(ask(loss, kStart + milliseconds{30}, 4, {run(2, 5, 2)}, true).repeat.size() == 1);
 }
 
 TEST_CASE("a descriptor is the asker's own affair") {
     SharedLoss loss{{}, 8, 100};
-    CHECK(ask(loss, kStart, 3, {run(2, 0, 0)}, 1).alone.size() == 1);
+    CHECK(ask(loss, kStart, 3, {run(2, 0, 0)}, true).alone.size() == 1);
 }
 
 TEST_CASE("only a limited number of blocks is remembered") {
