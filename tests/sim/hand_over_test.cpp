@@ -119,6 +119,22 @@ TEST_CASE("with loss all go on by a relay, too", "[scenario][handover]") {
     }
 }
 
+// A process that is late reads many packets at once, and sends OFFERs between them: members
+// that had lost one OFFER were taken for unreached.
+TEST_CASE("what a late source reads together shows nothing", "[scenario][handover]") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Plan plan = lossy_plan(200, kMiB, 50'000);
+        plan.seed = seed;
+        plan.unreached_policy = UnreachedPolicy::relay;
+        plan.packets_per_turn = 16;
+        plan.member[0].wake_latency = milliseconds{60};
+        plan.heals_at = milliseconds{500};
+        const Ran ran{plan};
+        CAPTURE(seed);
+        ran.all_released();
+    }
+}
+
 TEST_CASE("where the group reaches all members nothing changes", "[scenario][handover]") {
     for (const auto policy : {UnreachedPolicy::relay, UnreachedPolicy::fail}) {
         for (const std::uint64_t bytes : {std::uint64_t{3}, 8 * kMiB}) {

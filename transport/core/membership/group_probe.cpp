@@ -14,14 +14,26 @@ GroupProbe::GroupProbe(const CoreConfig& config, const EndingLimits& limits)
                  : 0U) {
 }
 
+void GroupProbe::on_offer(Instant now) {
+    if (!calls_.empty()) {
+        offers_.push_back(now);
+    }
+}
+
+/// A source that is late itself reads solicitations that arrived before its OFFERs left.
+bool GroupProbe::have_left(std::ptrdiff_t offers, Instant after, Instant until) const {
+    return std::ranges::upper_bound(offers_, until) -
+               std::ranges::upper_bound(offers_, after) >=
+           offers;
+}
+
 void GroupProbe::on_call(Instant arrived, Rank from) {
     if (from.index() >= calls_.size()) {
         return;
     }
-    Call& call = calls_[from.index()];
-    if (call.first == Instant{}) {
-        call = {.first = arrived, .offers = offers_};
-    } else if (arrived >= call.first + wait_min_ && offers_ >= call.offers + offers_min_) {
+    const Instant first = calls_[from.index()].value_or(arrived);
+    calls_[from.index()] = std::min(first, arrived);
+    if (arrived >= first + wait_min_ && have_left(offers_min_, first, arrived)) {
         on_unreachable(from);
     }
 }

@@ -10,6 +10,8 @@
 #include "transport/core/base/limits.h"
 #include "transport/core/base/rank_set.h"
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace stage::core {
@@ -19,8 +21,8 @@ class GroupProbe {
     /// Looks only if the policy is not `fetch`, and not while packets may become smaller.
     GroupProbe(const CoreConfig& config, const EndingLimits& limits);
 
-    /// An OFFER left.
-    void on_offer() { ++offers_; }
+    /// An OFFER leaves.
+    void on_offer(Instant now);
     /// The member solicits an OFFER, by a packet that reached this host at `arrived`.
     void on_call(Instant arrived, Rank from);
     /// The member says itself that multicast does not reach it.
@@ -33,15 +35,13 @@ class GroupProbe {
     [[nodiscard]] const std::vector<Rank>& unreached() const { return unreached_; }
 
   private:
-    struct Call {
-        Instant first{};
-        std::uint32_t offers = 0;  ///< That had left before.
-    };
+    [[nodiscard]] bool have_left(std::ptrdiff_t offers, Instant after, Instant until) const;
 
     Duration wait_min_;
     std::uint32_t offers_min_;
-    std::uint32_t offers_ = 0;
-    std::vector<Call> calls_;  ///< By rank; empty if it does not look.
+    std::vector<Instant> offers_;  ///< When each left.
+    /// When the first solicitation arrived, by rank; empty if it does not look.
+    std::vector<std::optional<Instant>> calls_;
     std::vector<Rank> unreached_;
 };
 

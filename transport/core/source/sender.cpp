@@ -416,7 +416,7 @@ void Sender::Transmission::work_on_readiness(Instant now) {
         readiness.add(now, blocks.descriptors());
     }
     if (readiness.poll(now, control)) {
-        probe.on_offer();
+        probe.on_offer(now);
         if (is_offered_whole && pass().is_over()) {
             send_to_late(now);
         }

@@ -28,7 +28,7 @@ RankSet ready_of(std::initializer_list<unsigned> ranks) {
 /// A member solicits as one that hears nothing does.
 void call_in_vain(GroupProbe& probe, unsigned from) {
     for (const int ms : {0, 5, 15, 35}) {
-        probe.on_offer();
+        probe.on_offer(kStart + milliseconds{ms});
         probe.on_call(kStart + milliseconds{ms}, rank(from));
     }
 }
@@ -62,18 +62,30 @@ TEST_CASE("if such members fail, a network that forwards the group late has time
 TEST_CASE("few OFFERs, or a short time, prove nothing") {
     GroupProbe probe{probing(), {}};
     probe.on_call(kStart, rank(1));
-    probe.on_offer();
-    probe.on_offer();
+    probe.on_offer(kStart + milliseconds{1});
+    probe.on_offer(kStart + milliseconds{2});
     probe.on_call(kStart + seconds{1}, rank(1));
     CHECK(probe.unreached().empty());
-    probe.on_offer();
+    probe.on_offer(kStart + seconds{1});
     probe.on_call(kStart + seconds{2}, rank(1));
     CHECK(probe.unreached().size() == 1);
+    probe.on_call(kStart + seconds{3}, rank(2));
     for (int i = 0; i < 9; ++i) {
-        probe.on_offer();
-        probe.on_call(kStart + milliseconds{29}, rank(2));
+        probe.on_offer(kStart + seconds{3} + milliseconds{i + 1});
+        probe.on_call(kStart + seconds{3} + milliseconds{29}, rank(2));
     }
     CHECK(probe.unreached().size() == 1);
+}
+
+TEST_CASE("a source that was late reads solicitations that are older than its OFFERs") {
+    GroupProbe probe{probing(), {}};
+    for (int ms = 0; ms < 200; ms += 5) {
+        probe.on_offer(kStart + milliseconds{200} + microseconds{ms});
+        probe.on_call(kStart + milliseconds{ms}, rank(1));
+    }
+    CHECK(probe.unreached().empty());
+    probe.on_call(kStart + milliseconds{201}, rank(1));
+    CHECK(probe.unreached() == std::vector{rank(1)});
 }
 
 TEST_CASE("a member that answers an OFFER of the group hears it after all") {
