@@ -9,6 +9,7 @@
 #include "transport/base/address.h"
 #include "transport/os/unique_fd.h"
 #include "transport/run/driver.h"
+#include "transport/tcp/send_pace.h"
 #include "transport/tcp/tcp_connection.h"
 #include "transport/tcp/tcp_dialler.h"
 #include "transport/tcp/tcp_socket.h"
@@ -48,6 +49,7 @@ class TcpDriver final : public Driver {
         std::optional<LinkEnd> to;  ///< Empty: not proved yet.
         bool must_report_ready = false;
         bool awaits_write = false;
+        SendPace pace{};
     };
     using Links = std::map<std::uint32_t, Link>;
 
@@ -57,6 +59,7 @@ class TcpDriver final : public Driver {
     void dialled();
     void serve(std::uint32_t id, std::uint32_t events, std::vector<ReceivedPacket>& packets);
     void await(std::uint32_t id, Link& link);
+    void pace(Link& link) const;
     void end(std::uint32_t id);
     void report(LinkEnd to, LinkEvent::Kind kind);
 

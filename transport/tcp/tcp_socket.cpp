@@ -49,9 +49,7 @@ void tune(int socket, int family, const Shaping& shaping) {
                                    &tos,
                                    sizeof tos));
     if (shaping.bytes_per_s > 0) {
-        const std::uint64_t rate = shaping.bytes_per_s;
-        static_cast<void>(
-            ::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));
+        limit_rate(socket, shaping.bytes_per_s);
     }
 }
 
@@ -131,6 +129,11 @@ int connection_error(int socket) {
     int error = 0;
     socklen_t length = sizeof error;
     return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+void limit_rate(int socket, std::uint64_t bytes_per_s) {
+    const std::uint64_t rate = bytes_per_s > 0 ? bytes_per_s : ~std::uint64_t{};
+    static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));
 }
 
 UniqueFd accept_connection(int listener, const Shaping& shaping) {

@@ -45,6 +45,8 @@ struct Shaping {
                                                 const Shaping& shaping);
 /// 0, or the errno of a connection that could not be made.
 [[nodiscard]] int connection_error(int socket);
+/// The kernel spaces the packets so that they leave no faster; 0: no limit.
+void limit_rate(int socket, std::uint64_t bytes_per_s);
 
 /// Takes a connection that waits at the listener; an invalid descriptor if none does.
 [[nodiscard]] UniqueFd accept_connection(int listener, const Shaping& shaping);
