@@ -9,19 +9,19 @@ teardown_file() { cluster_down; }
 setup() { engine_begins; }
 teardown() {
   local node
-  for node in n2 n3; do
+  for node in "${NODES[@]}"; do
     lab on "$node" ip link set eth0 mtu 9000
     lab on "$node" iptables -w -t raw -F
   done
   engine_ends
 }
 
-# drops NODE BYTES: a switch on its way drops, without a word, what is longer than BYTES (IP's length).
+# drops NODE BYTES [PROTOCOL]: a switch on its way drops, without a word, what is longer than BYTES (IP's length).
 drops() {
   local node
   # What the filter judges must be packets, not 64 KB segments.
   for node in "${NODES[@]}"; do lab on "$node" ethtool -K eth0 tso off gso off gro off tx-udp-segmentation off > /dev/null; done
-  lab on "$1" iptables -w -t raw -A PREROUTING -i eth0 -p udp -m length --length "$(($2 + 1)):65535" -j DROP
+  lab on "$1" iptables -w -t raw -A PREROUTING -i eth0 -p "${3:-udp}" -m length --length "$(($2 + 1)):65535" -j DROP
 }
 
 # payloads BYTES: what every member says that a DATA packet carried.
@@ -74,4 +74,20 @@ payloads() {
   says n0 'n3|rank 3|10\.77\.1\.4'
   says n0 'MTU'
   absent n1
+}
+
+@test "a switch that drops large packets of TCP, too: a relay's become shorter, each connection's by itself" {
+  local node
+  for node in "${NODES[@]}"; do drops "$node" 1500 tcp; done
+  source_file 3000000
+  group --transport=tcp
+  ends
+  received
+  rm -f "$WORK"/n*.rc
+  STARTED=()
+  for node in "${NODES[@]}"; do lab on "$node" iptables -w -t raw -F; done
+  drops n2 1400 tcp
+  group --transport=tcp --protection=none
+  ends
+  received
 }

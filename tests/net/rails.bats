@@ -163,6 +163,21 @@ down_in_mid_transfer() {
   received
 }
 
+@test "a firewall that drops, or refuses, multipath TCP leaves a relay plain TCP" {
+  has_multipath || skip "a kernel without multipath TCP"
+  local node refusal
+  source_file 5000000
+  for refusal in DROP "REJECT --reject-with tcp-reset"; do
+    for node in "${NODES[@]}"; do lab on "$node" iptables -w -A INPUT -p tcp --tcp-option 30 -j $refusal; done
+    group --transport=tcp --compress=no
+    ends
+    received
+    for node in "${NODES[@]}"; do lab on "$node" iptables -w -F INPUT; done
+    rm -f "$WORK"/n*.rc
+    STARTED=()
+  done
+}
+
 @test "a relay with rails of which none is announced uses the first" {
   has_multipath || skip "a kernel without multipath TCP"
   local node

@@ -23,6 +23,8 @@ struct LinkEvent {
         ready,
         /// The connection ended or could not be made. What was under way is lost.
         closed,
+        /// It ended, and its path carried no long packet: the next one sends shorter ones.
+        narrowed,
     };
 
     Rank peer;

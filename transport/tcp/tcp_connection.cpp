@@ -14,7 +14,6 @@ namespace stage::tcp {
 namespace {
 
 constexpr std::size_t kRoomBytes = 512U << 10U;
-constexpr std::size_t kFrameHeaderBytes = 8;
 constexpr std::size_t kFrameBytesMax = 1U << 20U;
 /// A READY and everything around it.
 constexpr std::size_t kFirstPacketBytes = 128;
@@ -50,6 +49,7 @@ bool TcpConnection::read(std::vector<ReceivedPacket>& packets) {
         return got < 0 && is_momentary(errno);
     }
     filled_ += static_cast<std::size_t>(got);
+    is_heard_ = true;
     return cut(packets);
 }
 
@@ -75,21 +75,25 @@ bool TcpConnection::cut(std::vector<ReceivedPacket>& packets) {
             frame_left_ = header.u32();
             packet_bytes_ = header.u32();
             const bool is_first = packet_bytes_max_ == 0;
-            if (frame_left_ == 0 || packet_bytes_ == 0 ||
+            if (frame_left_ == 0 || (is_first && packet_bytes_ == 0) ||
                 frame_left_ > (is_first ? kFirstPacketBytes : kFrameBytesMax) ||
                 packet_bytes_ > (is_first ? kFirstPacketBytes : packet_bytes_max_)) {
                 return false;
             }
             cut_ += kFrameHeaderBytes;
         }
-        const std::size_t bytes = std::min(packet_bytes_, frame_left_);
-        if (filled_ - cut_ < bytes) {
+        const bool is_filling = packet_bytes_ == 0;
+        const std::size_t here = filled_ - cut_;
+        const std::size_t bytes = std::min(is_filling ? here : packet_bytes_, frame_left_);
+        if (bytes == 0 || here < bytes) {
             return true;
         }
-        packets.push_back({.bytes = MutableBytes{room_.get() + cut_, bytes}});
+        if (!is_filling) {
+            packets.push_back({.bytes = MutableBytes{room_.get() + cut_, bytes}});
+            has_first_ = true;
+        }
         cut_ += bytes;
         frame_left_ -= bytes;
-        has_first_ = true;
     }
 }
 

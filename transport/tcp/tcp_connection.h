@@ -1,9 +1,10 @@
 // Carries trains of packets over one TCP connection.
 //
 // A train is a frame: bytes u32 | packet_bytes u32, then its packets, each packet_bytes long
-// but the last. A packet is delivered as soon as it is whole. What the kernel does not take of
-// a frame waits here, in memory that is bounded because a sender waits until it has left. So
-// does what is sent before there is a socket.
+// but the last; or, if packet_bytes is 0, filling, which is skipped. A packet is delivered as
+// soon as it is whole. What the kernel does not take of a frame waits here, in memory that is
+// bounded because a sender waits until it has left. So does what is sent before there is a
+// socket.
 #pragma once
 
 #include "transport/os/unique_fd.h"
@@ -19,6 +20,8 @@ namespace stage::tcp {
 
 class TcpConnection {
   public:
+    static constexpr std::size_t kFrameHeaderBytes = 8;
+
     /// `packet_bytes_max`: a longer packet ends the connection. 0: no packet but a short first
     /// one is read until trust(). Without a socket it waits for open().
     TcpConnection(UniqueFd socket, std::size_t packet_bytes_max);
@@ -26,6 +29,8 @@ class TcpConnection {
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     [[nodiscard]] bool has_socket() const { return socket_.get() >= 0; }
+    /// True if it has received anything.
+    [[nodiscard]] bool is_heard() const { return is_heard_; }
     /// True if writability is to be awaited.
     [[nodiscard]] bool wants_to_write() const { return !has_socket() || !is_drained(); }
     [[nodiscard]] bool is_drained() const { return waiting_from_ == waiting_.size(); }
@@ -54,7 +59,8 @@ class TcpConnection {
     std::size_t packet_bytes_max_;
     std::unique_ptr<std::byte[]> room_;
     std::size_t filled_ = 0;
-    std::size_t cut_ = 0;         ///< Up to here it was delivered.
+    std::size_t cut_ = 0;  ///< Up to here it was delivered.
+    bool is_heard_ = false;
     bool has_first_ = false;      ///< A packet was delivered.
     std::size_t frame_left_ = 0;  ///< Of the present frame.
     std::size_t packet_bytes_ = 0;

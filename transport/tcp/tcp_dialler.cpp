@@ -19,6 +19,7 @@ constexpr std::size_t kEventsMax = 64;
 constexpr Duration kFirstWait = std::chrono::milliseconds{25};
 /// The last is made after 775 ms; after 1 s TCP repeats the first one's SYN.
 constexpr std::size_t kAttemptsMax = 6;
+constexpr std::size_t kMultipathMax = 3;  ///< Of these.
 
 [[nodiscard]] bool await(int events, int descriptor, std::uint32_t kind, std::uint64_t what) {
     epoll_event event{};
@@ -56,7 +57,11 @@ TcpDialler::TcpDialler(const Address& own, const Shaping& shaping)
 /// Without a timer there is one attempt, and TCP repeats its SYN.
 bool TcpDialler::dial(LinkEnd to, const Address& address) {
     invariant(!dials_.contains(to), "a peer is dialled once at a time");
-    Dial dial{.address = address, .timer = {}, .wait = kFirstWait, .attempts = {}};
+    Dial dial{.address = address,
+              .timer = {},
+              .wait = kFirstWait,
+              .attempts = {},
+              .multipath = shaping_.is_multipath ? kMultipathMax : 0};
     if (!attempt(to, dial)) {
         return false;
     }
@@ -68,7 +73,9 @@ bool TcpDialler::dial(LinkEnd to, const Address& address) {
 }
 
 bool TcpDialler::attempt(LinkEnd to, Dial& dial) {
-    auto socket = begin_connection(own_, dial.address, shaping_);
+    Shaping shaping = shaping_;
+    shaping.is_multipath = dial.attempts.size() < dial.multipath;
+    auto socket = begin_connection(own_, dial.address, shaping);
     if (!socket ||
         !await(events_.get(), socket->get(), EPOLLOUT, name_of(to, dial.attempts.size() + 1))) {
         return false;
@@ -87,6 +94,15 @@ void TcpDialler::on_timer(LinkEnd to, Dial& dial) {
     if (dial.attempts.size() < kAttemptsMax) {
         static_cast<void>(arm(dial.timer.get(), dial.wait));
     }
+}
+
+/// A multipath attempt was refused, and a plain one is under way, or can be.
+bool TcpDialler::goes_on(LinkEnd to, Dial& dial, std::size_t refused) {
+    if (refused >= dial.multipath) {
+        return false;
+    }
+    dial.multipath = std::min(dial.multipath, dial.attempts.size());
+    return dial.attempts.size() > dial.multipath || attempt(to, dial);
 }
 
 void TcpDialler::poll(std::vector<Dialled>& ended) {
@@ -109,6 +125,9 @@ void TcpDialler::poll(std::vector<Dialled>& ended) {
         static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket.get(), nullptr));
         if (connection_error(socket.get()) != 0) {
             socket.reset();
+            if (goes_on(to, found->second, number - std::size_t{1})) {
+                continue;
+            }
         }
         ended.push_back({.to = to, .socket = std::move(socket)});
         dials_.erase(found);

@@ -4,6 +4,9 @@
 // within 25 ms tries another connection beside the first, and others after twice the time each.
 // The first that is answered counts, and the rest are closed: on a path whose RTT is longer
 // than that a dial takes no longer, and costs some SYNs.
+//
+// There are firewalls that drop or refuse multipath TCP. So the later attempts are plain TCP,
+// and so is one that follows a refusal.
 #pragma once
 
 #include "transport/base/address.h"
@@ -34,6 +37,8 @@ class TcpDialler {
     /// Begins a dial. False if not even a first attempt can be made. Requires that none with
     /// this end is under way.
     [[nodiscard]] bool dial(LinkEnd to, const Address& address);
+    /// The next dials' connections have segments of at most that many bytes.
+    void narrow(std::uint16_t segment_bytes) { shaping_.segment_bytes = segment_bytes; }
     /// Ends the dial, if there is one, without a result.
     void give_up(LinkEnd to) { dials_.erase(to); }
     /// Makes the attempts that are due, and appends the dials that ended.
@@ -45,9 +50,11 @@ class TcpDialler {
         UniqueFd timer;
         Duration wait{};  ///< Before the next attempt.
         std::vector<UniqueFd> attempts;
+        std::size_t multipath = 0;  ///< Of the attempts, the first ones.
     };
 
     [[nodiscard]] bool attempt(LinkEnd to, Dial& dial);
+    [[nodiscard]] bool goes_on(LinkEnd to, Dial& dial, std::size_t refused);
     void on_timer(LinkEnd to, Dial& dial);
 
     Address own_;

@@ -19,6 +19,21 @@ constexpr int kAcceptsMax = 32;  ///< In a turn.
 constexpr std::uint32_t kListener = 0;
 constexpr std::uint32_t kDialler = 1;
 constexpr std::uint32_t kFirstLink = 2;
+/// Until a listener without a descriptor for another connection is looked at again.
+constexpr Duration kListenAgain = std::chrono::milliseconds{100};
+/// From a probe to the first look, in which time TCP has repeated it several times; and to each
+/// further one.
+constexpr Duration kProbeFirst = std::chrono::milliseconds{500};
+constexpr Duration kProbeAgain = std::chrono::milliseconds{100};
+/// Segments for a path that drops longer ones: of Ethernet without jumbo frames, and of the
+/// least MTU of IPv6.
+constexpr std::uint16_t kEthernetSegment = 1440;
+constexpr std::uint32_t kEthernetSegmentMax = 1460;
+constexpr std::uint16_t kLeastSegment = 1220;
+
+Instant read_clock() {
+    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
+}
 
 epoll_event event_of(std::uint32_t id, bool writes) {
     epoll_event event{};
@@ -50,6 +65,7 @@ Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
     for (auto& [id, link] : links_) {
         link.connection.forget_packets();
     }
+    look_again();
     if (!readable.peers) {
         return {};
     }
@@ -68,6 +84,63 @@ Status TcpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
         }
     }
     return {};
+}
+
+/// What becomes due without an event. Loops turn several times a second.
+void TcpDriver::look_again() {
+    const Instant now = read_clock();
+    if (!listens_ && now >= listens_at_) {
+        set_listening(true);
+    }
+    std::vector<std::uint32_t> hopeless;
+    for (auto& [id, link] : links_) {
+        if (!link.probe_at || now < *link.probe_at) {
+            continue;
+        }
+        const FirstSent probe = first_sent(link.connection.descriptor());
+        link.probe_at = now + kProbeAgain;
+        if (probe == FirstSent::acknowledged) {
+            link.probe_at.reset();
+        } else if (probe == FirstSent::repeated_in_vain) {
+            end_by_reset(link.connection.descriptor());
+            hopeless.push_back(id);
+        }
+    }
+    std::ranges::for_each(hopeless, [this](std::uint32_t id) { end(id); });
+}
+
+/// The length of a probe of the connection. 0: there is none, because segments are short
+/// already, or are those of a loopback.
+std::uint32_t TcpDriver::probe_bytes(const Link& link) const {
+    const std::uint32_t segment = segment_bytes_of(link.connection.descriptor());
+    return segment <= kLeastSegment || segment > endpoints_.packet_bytes_max ? 0 : segment;
+}
+
+void TcpDriver::probe(Link& link) {
+    const std::uint32_t segment = probe_bytes(link);
+    if (segment == 0) {
+        return;
+    }
+    const std::vector<std::byte> filling(segment - TcpConnection::kFrameHeaderBytes);
+    const std::array<Bytes, 1> pieces{filling};
+    Train train;
+    train.pieces = pieces;
+    train.bytes = filling.size();
+    static_cast<void>(link.connection.send(train));
+    link.probe_at = read_clock() + kProbeFirst;
+}
+
+/// How the end of a connection is reported. One that this member made, and from which it heard
+/// nothing, not even the probe, makes the next ones shorter.
+LinkEvent::Kind TcpDriver::end_of(const Link& link) {
+    const bool was_mute =
+        link.is_dialled && link.connection.has_socket() && !link.connection.is_heard();
+    const std::uint32_t segment = was_mute ? probe_bytes(link) : 0;
+    if (segment == 0) {
+        return LinkEvent::Kind::closed;
+    }
+    dialler_.narrow(segment > kEthernetSegmentMax ? kEthernetSegment : kLeastSegment);
+    return LinkEvent::Kind::narrowed;
 }
 
 /// Too many that prove nothing are no members: the oldest goes.
@@ -95,6 +168,7 @@ void TcpDriver::accept_some() {
 /// A listener that cannot be accepted from would be readable all the time.
 void TcpDriver::set_listening(bool listens) {
     if (std::exchange(listens_, listens) != listens) {
+        listens_at_ = read_clock() + kListenAgain;
         epoll_event event = event_of(kListener, false);
         event.events = listens ? std::uint32_t{EPOLLIN} : 0U;
         static_cast<void>(
@@ -170,7 +244,7 @@ void TcpDriver::end(std::uint32_t id) {
         return;
     }
     if (const auto to = found->second.to) {
-        report(*to, LinkEvent::Kind::closed);
+        report(*to, end_of(found->second));
         by_end_.erase(*to);
         dialler_.give_up(*to);
     }
@@ -193,7 +267,8 @@ void TcpDriver::connect(LinkEnd to) {
     links_.emplace(id,
                    Link{.connection = {UniqueFd{}, endpoints_.packet_bytes_max},
                         .to = to,
-                        .awaits_write = true});
+                        .awaits_write = true,
+                        .is_dialled = true});
 }
 
 /// No member hears a group, and to one without a connection nothing is sent.
@@ -219,7 +294,7 @@ Result<Sent> TcpDriver::send(const Train& train) {
 
 /// A configured rate is the kernel's to keep, and of several paths it says too little.
 void TcpDriver::pace(Link& link) const {
-    const Instant now{std::chrono::steady_clock::now().time_since_epoch()};
+    const Instant now = read_clock();
     if (endpoints_.shaping.bytes_per_s > 0 || endpoints_.shaping.is_multipath ||
         !link.connection.has_socket() || !link.pace.is_due(now)) {
         return;
@@ -255,6 +330,8 @@ bool TcpDriver::prove(std::uint32_t connection, std::optional<LinkEnd> sender) {
     found->second.to = *sender;
     found->second.connection.trust(endpoints_.packet_bytes_max);
     by_end_[*sender] = connection;
+    probe(found->second);
+    await(connection, found->second);
     return true;
 }
 

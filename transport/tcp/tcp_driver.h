@@ -4,6 +4,11 @@
 // (Driver::prove); until then the connection carries nothing else, and of such connections
 // there are few. A peer may have a connection for each flow; a second one for the same replaces
 // the first. What a connection is still to send is kept until it is taken, and then reported.
+//
+// A path may drop long packets without a word, as switches do with jumbo frames. Therefore what
+// an accepted connection carries first is a *probe*, filling of the length of a segment. A
+// connection that repeats it in vain is closed; and a member whose connection ends before it
+// received a byte makes the next ones with shorter segments.
 #pragma once
 
 #include "transport/base/address.h"
@@ -50,9 +55,15 @@ class TcpDriver final : public Driver {
         bool must_report_ready = false;
         bool awaits_write = false;
         SendPace pace{};
+        bool is_dialled = false;
+        std::optional<Instant> probe_at{};  ///< When to look what became of the probe.
     };
     using Links = std::map<std::uint32_t, Link>;
 
+    void look_again();
+    [[nodiscard]] std::uint32_t probe_bytes(const Link& link) const;
+    void probe(Link& link);
+    [[nodiscard]] LinkEvent::Kind end_of(const Link& link);
     void accept_some();
     void set_listening(bool listens);
     [[nodiscard]] bool begin_waiting(int descriptor, std::uint32_t id, bool writes);
@@ -70,6 +81,7 @@ class TcpDriver final : public Driver {
     std::map<LinkEnd, std::uint32_t> by_end_;
     std::uint32_t next_id_;
     bool listens_ = true;  ///< False while there is no descriptor for another connection.
+    Instant listens_at_{};
     std::vector<LinkEvent> changes_;
     std::vector<TcpConnection> ended_;  ///< Of this turn.
     DriverCounters counters_;

@@ -1,7 +1,7 @@
 #include "transport/tcp/tcp_socket.h"
 
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -21,9 +21,13 @@ constexpr int kLeastTimeoutOption = 45;
 /// RTT.
 constexpr int kLeastTimeoutUs = 50'000;
 
+/// Repetitions in a row that show that the path drops a segment.
+constexpr std::uint8_t kInVain = 2;
+
 Result<UniqueFd> make_socket(int family, const Shaping& shaping) {
     constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    UniqueFd fd{shaping.is_multipath ? ::socket(family, kKind, IPPROTO_MPTCP) : -1};
+    const bool is_multipath = shaping.is_multipath && shaping.segment_bytes == 0;
+    UniqueFd fd{is_multipath ? ::socket(family, kKind, IPPROTO_MPTCP) : -1};
     if (!fd) {
         fd.reset(::socket(family, kKind, 0));
     }
@@ -113,6 +117,14 @@ Result<UniqueFd> begin_connection(const Address& own,
         return socket;
     }
     tune(socket->get(), peer.family(), shaping);
+    if (const int bytes = shaping.segment_bytes; bytes > 0) {
+        static_cast<void>(
+            ::setsockopt(socket->get(), IPPROTO_TCP, TCP_MAXSEG, &bytes, sizeof bytes));
+    }
+    // The port is chosen when the peer is known: it may have a connection to another host.
+    const int on = 1;
+    static_cast<void>(
+        ::setsockopt(socket->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on));
     Address from = own;
     from.port = 0;
     if (auto bound = bind_to(socket->get(), from); !bound) {
@@ -134,6 +146,30 @@ int connection_error(int socket) {
 void limit_rate(int socket, std::uint64_t bytes_per_s) {
     const std::uint64_t rate = bytes_per_s > 0 ? bytes_per_s : ~std::uint64_t{};
     static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));
+}
+
+std::uint32_t segment_bytes_of(int socket) {
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
+    const bool is_known = ::getsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &bytes, &length) == 0;
+    return is_known && bytes > 0 ? static_cast<std::uint32_t>(bytes) : 0;
+}
+
+FirstSent first_sent(int socket) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    // The SYN counts as a byte.
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+        info.tcpi_bytes_acked > 1) {
+        return FirstSent::acknowledged;
+    }
+    return info.tcpi_retransmits >= kInVain ? FirstSent::repeated_in_vain
+                                            : FirstSent::under_way;
+}
+
+void end_by_reset(int socket) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
 }
 
 UniqueFd accept_connection(int listener, const Shaping& shaping) {

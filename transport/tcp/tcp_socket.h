@@ -19,6 +19,9 @@ struct Shaping {
     /// hosts' administrators have announced. Where the kernel or the peer has none it is TCP.
     /// Not with bytes_per_s, which the kernel (6.18) does not limit for it.
     bool is_multipath = false;
+    /// The longest segment, both ways, of a connection that is made (it is no multipath one
+    /// then); 0: as long as the interfaces allow.
+    std::uint16_t segment_bytes = 0;
 };
 
 /// True for a rate, in bits per second, to which connections must be held: 0 and the default of
@@ -47,6 +50,14 @@ struct Shaping {
 [[nodiscard]] int connection_error(int socket);
 /// The kernel spaces the packets so that they leave no faster; 0: no limit.
 void limit_rate(int socket, std::uint64_t bytes_per_s);
+
+/// The bytes of a full segment of a connection; 0 if the kernel does not say.
+[[nodiscard]] std::uint32_t segment_bytes_of(int socket);
+/// What became of what a connection carried first.
+enum class FirstSent : std::uint8_t { under_way, acknowledged, repeated_in_vain };
+[[nodiscard]] FirstSent first_sent(int socket);
+/// From now on the end of the socket is a reset, which does not wait for what was sent before.
+void end_by_reset(int socket);
 
 /// Takes a connection that waits at the listener; an invalid descriptor if none does.
 [[nodiscard]] UniqueFd accept_connection(int listener, const Shaping& shaping);

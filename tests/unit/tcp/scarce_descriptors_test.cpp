@@ -11,6 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <iterator>
+
 namespace stage {
 namespace {
 
@@ -116,6 +119,33 @@ TEST_CASE("a driver without a descriptor reports that the connection ended, and 
     driver.connect(kPeer);
     pollfd dialled{.fd = listener.get(), .events = POLLIN, .revents = 0};
     CHECK(::poll(&dialled, 1, kWaitMs) == 1);
+}
+
+TEST_CASE("a connection for which a driver had no descriptor is taken later, without any event",
+          "[tcp]") {
+    tcp::TcpEndpoints endpoints;
+    endpoints.listener = listening();
+    const Address address = *udp::bound_address(endpoints.listener.get());
+    endpoints.packet_bytes_max = 100;
+    endpoints.members = {address, own()};
+    tcp::TcpDriver driver{std::move(endpoints)};
+    const auto child = tcp::begin_connection(own(), address, {});
+    REQUIRE(child);
+    pollfd made{.fd = child->get(), .events = POLLOUT, .revents = 0};
+    REQUIRE(::poll(&made, 1, kWaitMs) == 1);
+    const std::array<char, 10> frame{0, 0, 0, 2, 0, 0, 0, 2, 'h', 'i'};
+    REQUIRE(::write(child->get(), frame.data(), frame.size()) == std::ssize(frame));
+    std::vector<ReceivedPacket> packets;
+    {
+        const Scarce none{0};
+        REQUIRE(driver.receive(packets, {}));
+    }
+    pollfd wait{.fd = driver.descriptors().front(), .events = POLLIN, .revents = 0};
+    for (int turn = 0; turn < 300 && packets.empty(); ++turn) {
+        static_cast<void>(::poll(&wait, 1, 20));
+        REQUIRE(driver.receive(packets, {}));
+    }
+    CHECK(packets.size() == 1);
 }
 
 }  // namespace

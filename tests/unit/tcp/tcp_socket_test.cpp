@@ -1,12 +1,19 @@
 #include "transport/tcp/tcp_socket.h"
 
+#include "tests/unit/root.h"
 #include "transport/udp/sockets.h"
 
 #include <catch2/catch.hpp>
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -18,6 +25,27 @@ int least_timeout(int socket) {
     int value = 0;
     socklen_t length = sizeof value;
     return ::getsockopt(socket, IPPROTO_TCP, kTcpRtoMinUs, &value, &length) == 0 ? value : 0;
+}
+
+/// Two connections of one port, the only one that there is, to two listeners.
+bool has_two_of_one_port() {
+    const Address own = *Address::parse("127.0.0.1", 0);
+    std::vector<UniqueFd> made;
+    for (int i = 0; i < 2; ++i) {
+        auto listener = tcp::open_listener(own, {43'201, 43'300}, {});
+        const auto place =
+            listener ? udp::bound_address(listener->get()) : Result<Address>{listener.error()};
+        auto child =
+            place ? tcp::begin_connection(own, *place, {}) : Result<UniqueFd>{place.error()};
+        pollfd stands{.fd = child ? child->get() : -1, .events = POLLOUT, .revents = 0};
+        if (!child || ::poll(&stands, 1, 10'000) != 1 ||
+            tcp::connection_error(child->get()) != 0) {
+            return false;
+        }
+        made.push_back(std::move(*listener));
+        made.push_back(std::move(*child));
+    }
+    return true;
 }
 
 TEST_CASE("both ends of a connection time out sooner than TCP by itself", "[tcp]") {
@@ -77,6 +105,24 @@ TEST_CASE("a listener's DSCP can be asked for, for what is dialled beside it", "
         }
         CHECK(tcp::shaping_of(listener->get()).dscp == 10);
     }
+}
+
+TEST_CASE("a port that has a connection to one host is used for another's", "[root][tcp]") {
+    if (!is_root()) {
+        return;
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool is_made =
+            ::unshare(CLONE_NEWNET) == 0 &&
+            std::system(
+                "ip link set lo up && "  // NOLINT: no threads
+                "echo 43777 43777 > /proc/sys/net/ipv4/ip_local_port_range") == 0;
+        ::_exit(is_made && has_two_of_one_port() ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace

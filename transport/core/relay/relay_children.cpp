@@ -124,10 +124,10 @@ void RelayChildren::on_link(const LinkEvent& event) {
     if (found == children_.end()) {
         return;
     }
-    if (event.kind == LinkEvent::Kind::closed) {
-        forget(event.peer);
-    } else {
+    if (event.kind == LinkEvent::Kind::ready) {
         found->second.is_ready = true;
+    } else {
+        forget(event.peer);
     }
 }
 

@@ -34,8 +34,13 @@ bool RelayParent::on_packet(Instant now, Rank from) {
 }
 
 void RelayParent::on_link(Instant now, const LinkEvent& event) {
-    if (event.peer == rank_ && is_connected_ && event.kind == LinkEvent::Kind::closed) {
+    if (event.peer != rank_ || !is_connected_) {
+        return;
+    }
+    if (event.kind == LinkEvent::Kind::closed) {
         choose_next(now);
+    } else if (event.kind == LinkEvent::Kind::narrowed) {
+        connect_to(rank_, now);
     }
 }
 
@@ -53,20 +58,25 @@ void RelayParent::step_aside(Instant now) {
 
 /// The next ancestor at once; after the source the parent again, later.
 void RelayParent::choose_next(Instant now) {
-    is_connected_ = false;
-    is_heard_ = false;
-    pulse_at_.reset();
-    connect_at_ = now;
+    Instant at = now;
     if (place_ == 0) {
         place_ = is_aside_ ? tree_.members : own_place_;
-        connect_at_ = now + retry_;
+        at = now + retry_;
         retry_ = std::min(retry_ * 2, limits_.retry_max);
     }
     place_ = tree_.parent(place_);
     if (place_ == own_place_) {
         place_ = tree_.parent(place_);
     }
-    rank_ = tree_.at(place_);
+    connect_to(tree_.at(place_), at);
+}
+
+void RelayParent::connect_to(Rank rank, Instant at) {
+    is_connected_ = false;
+    is_heard_ = false;
+    pulse_at_.reset();
+    connect_at_ = at;
+    rank_ = rank;
 }
 
 void RelayParent::poll(Instant now, ControlQueue& out) {

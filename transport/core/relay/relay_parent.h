@@ -4,8 +4,9 @@
 // blocks that the member needs, or nothing is heard of it for RelayLimits::silence, the member
 // connects to the next ancestor: the parent's parent, and at last the source. After the source
 // it begins again with its parent, more slowly each time. An ancestor that was left for
-// another one is not returned to while that one serves. A member that steps aside has the last
-// place of the chain as its first ancestor, and those of that place after it.
+// another one is not returned to while that one serves. One whose path carries short packets
+// only is connected to once more. A member that steps aside has the last place of the chain as
+// its first ancestor, and those of that place after it.
 #pragma once
 
 #include "transport/base/link_event.h"
@@ -61,6 +62,7 @@ class RelayParent {
 
   private:
     void choose_next(Instant now);
+    void connect_to(Rank rank, Instant at);
     [[nodiscard]] Destination where(Rank rank) const {
         return {.to_group = false, .peer = rank, .flow = flow_of(tree_)};
     }
