@@ -27,6 +27,24 @@ bool is_word(std::string_view host) {
     return std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
+bool is_loopback(const IpAddress& ip) {
+    return ip == *parse_ip("::1") ||
+           (ip.family == IpFamily::v4 && ip.octets[0] == std::byte{127});
+}
+
+/// A host's own name often leads it to 127.0.1.1, where no other host finds it.
+Status check_reachable(const std::vector<std::string>& names, const HostList& list) {
+    for (std::size_t i = 0; i < list.size() && !std::ranges::all_of(list, is_loopback); ++i) {
+        if (is_loopback(list[i]) && !parse_ip(names[i])) {
+            return Error{Blame::user,
+                         names[i] + " is " + to_string(list[i]) +
+                             " here, where the other hosts don't find it"}
+                .remedy("give numeric addresses, or correct /etc/hosts");
+        }
+    }
+    return {};
+}
+
 Error in_line(const std::string& file, std::size_t line, const std::string& why) {
     return {Blame::user, file + ", line " + std::to_string(line) + ": " + why};
 }
@@ -103,6 +121,9 @@ Result<HostList> resolve_hosts(const std::vector<std::string>& names, const std:
             return Error{Blame::user, host + " is no host's address"}.within(file);
         }
         list.push_back(*address);
+    }
+    if (Status reachable = check_reachable(names, list); !reachable) {
+        return std::move(reachable).error().within(file);
     }
     return list;
 }

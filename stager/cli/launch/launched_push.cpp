@@ -9,10 +9,7 @@
 #include "transport/base/codec.h"
 #include "transport/base/hex.h"
 #include "transport/os/installation.h"
-#include "transport/os/unique_fd.h"
-
-#include <sys/socket.h>
-#include <unistd.h>
+#include "transport/os/route.h"
 
 #include <algorithm>
 #include <chrono>
@@ -25,23 +22,6 @@ using State = LaunchNode::State;
 
 /// Time for the other members' output after the source's process has ended.
 constexpr Duration kAfterSource = std::chrono::seconds{15};
-
-/// The address from which packets to `ip` leave this host.
-std::optional<IpAddress> address_towards(const IpAddress& ip) {
-    const Address there{.ip = ip, .port = 9};
-    const UniqueFd socket{::socket(there.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-    const SocketAddress place = there.to_socket();
-    if (!socket || ::connect(socket.get(), place.get(), place.length) != 0) {
-        return std::nullopt;
-    }
-    sockaddr_storage own{};
-    socklen_t length = sizeof own;
-    if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) {
-        return std::nullopt;
-    }
-    const auto address = Address::from_socket(reinterpret_cast<const sockaddr*>(&own), length);
-    return address ? std::optional{address->ip} : std::nullopt;
-}
 
 Result<Config> site_of(const PushOptions& options) {
     auto site = load_config(options.config.empty() ? config_path() : options.config);

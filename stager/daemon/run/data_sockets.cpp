@@ -1,10 +1,12 @@
 #include "stager/daemon/run/data_sockets.h"
 
+#include "transport/os/route.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace stage {
 namespace {
@@ -32,14 +34,31 @@ Result<std::vector<udp::Rail>> own_rails(const Config& config,
     return rails;
 }
 
-/// The interface with the address by which the neighbours know this node, or the first that is
-/// up and is not the loopback.
+/// The interface by which this node reaches the others: its own name may lead it to 127.0.1.1,
+/// as /etc/hosts often has it.
+std::optional<udp::Rail> rail_towards(const std::vector<Address>& others) {
+    const auto ip = others.empty() ? std::nullopt : address_towards(others.front().ip);
+    if (!ip) {
+        return std::nullopt;
+    }
+    const Address address{.ip = *ip, .port = 0};
+    const auto name = udp::interface_of(address);
+    return name ? std::optional{udp::Rail{.name = *name, .address = address}} : std::nullopt;
+}
+
+/// The interface with the address by which the neighbours know this node, or that leads to
+/// them, or the first that is up and is not the loopback.
 Result<udp::Rail> known_rail(const udp::Neighbours& neighbours) {
     const int family = neighbours.own ? neighbours.own->family() : AF_INET;
     const auto here = udp::interfaces_here(family, neighbours);
     const auto known = std::ranges::find_if(here, [&](const udp::InterfaceHere& one) {
         return neighbours.own && one.address.ip == neighbours.own->ip;
     });
+    if (known == here.end()) {
+        if (auto rail = rail_towards(neighbours.others)) {
+            return *std::move(rail);
+        }
+    }
     const auto usable = std::ranges::find_if(here, [](const udp::InterfaceHere& one) {
         return one.is_up && one.has_link && one.name != "lo";
     });

@@ -40,5 +40,13 @@ TEST_CASE("a file that isn't there is named") {
           "reading the host file /nonexistent/hosts: No such file or directory");
 }
 
+TEST_CASE("a host's name that leads to its loopback is refused, and a number is taken") {
+    const Result<HostList> hosts = resolve_hosts({"192.0.2.1", "localhost"}, "hosts");
+    REQUIRE_FALSE(hosts);
+    CHECK(hosts.error().sentence().starts_with("hosts: localhost is "));
+    CHECK(resolve_hosts({"192.0.2.1", "127.0.0.1"}, "hosts"));
+    CHECK(resolve_hosts({"localhost", "localhost"}, "hosts"));
+}
+
 }  // namespace
 }  // namespace stage
