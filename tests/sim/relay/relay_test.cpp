@@ -282,6 +282,18 @@ TEST_CASE("a member that stops is left after a moment", "[relay]") {
     }
 }
 
+TEST_CASE("where all members stop for longer than a time-out none blames another", "[relay]") {
+    RelayPlan plan{.members = 8, .object_bytes = 64U << 20U, .stall_timeout = 5s};
+    plan.degree = GENERATE(1U, core::kTwoTrees);
+    for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
+        plan.stops[rank] = {.from = 1s, .until = 9s + rank * 10ms};
+    }
+    RelayWorld world{plan};
+    world.run(90s);
+    expect_all_released(world, plan.members);
+    CHECK(world.now() < world.wire_time() + 12s);
+}
+
 TEST_CASE("a member whose disk refuses a block ends the relay with its name", "[relay]") {
     RelayWorld world{
         {.members = 8, .object_bytes = 16U << 20U, .refused_store = std::pair{5U, 7U}}};

@@ -54,6 +54,12 @@ void RelayChildren::on_heard(Instant now, Rank child) {
     }
 }
 
+void RelayChildren::forgive(Instant now, Duration absence) {
+    for (auto& [rank, child] : children_) {
+        child.heard_at = std::min(child.heard_at + absence, now);
+    }
+}
+
 void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operations) {
     for (auto next = children_.begin(); next != children_.end();) {
         const auto child = next++;

@@ -42,6 +42,8 @@ class RelayChildren {
     void on_begun(ControlQueue& out);
     void on_link(const LinkEvent& event);
     void on_heard(Instant now, Rank child);
+    /// This member was away for that long: its children are not to blame.
+    void forgive(Instant now, Duration absence);
     /// Forgets the children that were not heard for this long, and closes their connections.
     void expire(Instant now, Duration timeout, OperationQueue& operations);
     /// Closes all connections: the children go to their next ancestors.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace stage::core {
 
@@ -26,6 +27,8 @@ struct RelayLimits {
     std::uint32_t send_bytes_max = 128U << 10U;
     /// A connection carries a packet at least this often, in each direction.
     Duration pulse = std::chrono::milliseconds{250};
+    /// A member whose PULSE is later than this was itself away: stopped, or its machine was.
+    Duration away = std::chrono::seconds{1};
     /// A parent that was not heard for this long is left.
     Duration silence = std::chrono::seconds{2};
     /// After every ancestor refused a connection the member waits this long; the wait doubles
@@ -45,6 +48,14 @@ struct RelayLimits {
 /// again, and there is room for some to every member.
 [[nodiscard]] inline std::size_t control_max(const CoreConfig& config) {
     return 256 + std::size_t{4} * config.members;
+}
+
+/// How long this member was away until now, for which it blames no other; 0: it was not.
+/// `pulse_at`: when its next PULSE was due.
+[[nodiscard]] inline Duration absence(const RelayLimits& limits,
+                                      Instant now,
+                                      std::optional<Instant> pulse_at) {
+    return pulse_at && now > *pulse_at + limits.away ? now - *pulse_at : Duration::zero();
 }
 
 /// With short time-outs the members speak more often and wait less.

@@ -15,6 +15,7 @@
 #include "transport/core/relay/relay_tree.h"
 #include "transport/core/sending/control_queue.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace stage::core {
@@ -39,6 +40,10 @@ class RelayParent {
     /// From now on the last member of the chain is the parent. Requires that this is another.
     void step_aside(Instant now);
 
+    /// This member was away for that long: the parent is not to blame.
+    void forgive(Instant now, Duration absence) {
+        heard_at_ = std::min(heard_at_ + absence, now);
+    }
     /// Connects, when that is due, by a READY.
     void poll(Instant now, ControlQueue& out);
     /// True if a PULSE to the parent is due.

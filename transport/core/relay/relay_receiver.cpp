@@ -52,6 +52,7 @@ struct RelayReceiver::RelayReception {
     void on_completion(Instant now, const Completion& done);
 
     void work(Instant now);
+    void forgive(Instant now, Duration away);
     void connect(Instant now);
     void connect(Instant now, Stripe& stripe);
     void tell_pulse(Instant now, Stripe& stripe);
@@ -373,6 +374,7 @@ void RelayReceiver::RelayReception::work(Instant now) {
             stripe.pulse_at = now + limits.pulse;
         }
     }
+    forgive(now, absence(limits, now, first().pulse_at));
     if (!is_over()) {
         watch(now);
     }
@@ -393,6 +395,16 @@ void RelayReceiver::RelayReception::work(Instant now) {
             stripe.pulse_at.reset();
             stripe.parent.stop();
         }
+    }
+}
+
+/// The time of its own absence is no other's silence.
+void RelayReceiver::RelayReception::forgive(Instant now, Duration away) {
+    source_at = std::min(source_at + away, now);
+    disk_watch.forgive(away);
+    for (Stripe& stripe : stripes) {
+        stripe.parent.forgive(now, away);
+        stripe.children.forgive(now, away);
     }
 }
 

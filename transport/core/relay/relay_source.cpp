@@ -38,6 +38,7 @@ struct RelaySource::RelayTransmission {
     void on_loaded(const Completion& done);
 
     void work(Instant now);
+    void forgive(Instant now, Duration away);
     void start(Instant now);
     void watch(Instant now);
     void order_finish();
@@ -262,6 +263,7 @@ void RelaySource::RelayTransmission::work(Instant now) {
     if (!is_started) {
         start(now);
     }
+    forgive(now, absence(limits, now, pulse_at));
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
         for (RelayChildren& children : stripes) {
@@ -278,6 +280,16 @@ void RelaySource::RelayTransmission::work(Instant now) {
     if (stays_until && (now >= *stays_until || all_confirmed)) {
         stays_until.reset();
         pulse_at.reset();
+    }
+}
+
+/// The time of its own absence is no other's silence.
+void RelaySource::RelayTransmission::forgive(Instant now, Duration away) {
+    moved_at = std::min(moved_at + away, now);
+    lost_at = std::min(lost_at + away, now);
+    disk_watch.forgive(away);
+    for (RelayChildren& children : stripes) {
+        children.forgive(now, away);
     }
 }
 

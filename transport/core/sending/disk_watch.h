@@ -36,6 +36,9 @@ class DiskWatch {
         counts_ = counts;
     }
 
+    /// The member was away for this long: its disk is not to blame for that.
+    void forgive(Duration absence) { moved_at_ += absence; }
+
     [[nodiscard]] bool is_stuck(Instant now, Duration timeout) const {
         return under_way_ > 0 && now > moved_at_ + timeout;
     }
