@@ -157,6 +157,9 @@ TEST_CASE("forced multicast fails, and names a member that the group does not re
         for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
             CHECK(ran.world.host(rank).outcome().unreached == std::vector{Rank{5}, Rank{6}});
         }
+        for (const std::uint16_t rank : std::initializer_list<std::uint16_t>{5, 6}) {
+            CHECK(ran.world.host(rank).outcome().bytes_held == 0);
+        }
     }
 }
 

@@ -21,6 +21,8 @@ class GroupProbe {
     /// Looks only if the policy is not `fetch`, and not while packets may become smaller.
     GroupProbe(const CoreConfig& config, const EndingLimits& limits);
 
+    [[nodiscard]] bool looks() const { return !calls_.empty(); }
+
     /// An OFFER leaves.
     void on_offer(Instant now);
     /// The member solicits an OFFER, by a packet that reached this host at `arrived`.

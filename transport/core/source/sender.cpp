@@ -75,7 +75,7 @@ struct Sender::Transmission {
     void on_request(Instant now, Rank from, const wire::Request& request);
     void on_report(Instant now, Rank from, const wire::Report& report);
     void on_done(Instant now, Rank from, const wire::Done& done);
-    void on_left(Instant now, Rank from, const wire::Left& left);
+    void on_left(Instant now, const Datagram& datagram, const wire::Left& left);
     void on_completion(Instant now, const Completion& done);
     void on_loaded(Instant now, const Completion& done);
     void on_finished(Instant now, const Completion& done);
@@ -85,6 +85,10 @@ struct Sender::Transmission {
     void start(Instant now);
     void work_on_readiness(Instant now);
     void answer_probe(Instant now);
+    /// Hardly any of the object was sent.
+    [[nodiscard]] bool is_early() const {
+        return outcome.phase == Phase::wiring || is_offered_whole;
+    }
     void work_on_object(Instant now);
     void keep_alive(Instant now);
     void read_on_demand(Instant now);
@@ -239,7 +243,7 @@ void Sender::Transmission::on_packet(Instant now, const Datagram& datagram) {
             return;
         case PacketType::left:
             if (const auto body = wire::read_left(datagram.body)) {
-                on_left(now, from, *body);
+                on_left(now, datagram, *body);
             }
             return;
         case PacketType::pulse:
@@ -320,7 +324,10 @@ void Sender::Transmission::on_done(Instant now, Rank from, const wire::Done& don
 
 /// The reports of a member outside the group no longer count for the stream, and it gets the
 /// source's progress by unicast; OFFERs too, if multicast does not reach it.
-void Sender::Transmission::on_left(Instant now, Rank from, const wire::Left& left) {
+void Sender::Transmission::on_left(Instant now,
+                                   const Datagram& datagram,
+                                   const wire::Left& left) {
+    const Rank from = datagram.header.rank;
     if (from == config.own || from.value() >= config.members) {
         return;
     }
@@ -331,12 +338,17 @@ void Sender::Transmission::on_left(Instant now, Rank from, const wire::Left& lef
         repairs.set_representatives(board.present());
         withhold_if_unheard(now);
     }
-    if (away.is_unreachable(from)) {
-        probe.on_unreachable(from);
-    } else {
+    if (!away.is_unreachable(from)) {
         probe.on_heard(from);
+    } else if (config.unreached_policy == UnreachedPolicy::fail) {
+        probe.on_call(datagram.arrived_at, from);
+    } else {
+        probe.on_unreachable(from);
     }
-    if (away.is_unreachable(from) && !readiness.ready().has(from)) {
+    // What is to fail because of it fetches nothing first.
+    const bool will_fail =
+        probe.looks() && is_early() && config.unreached_policy == UnreachedPolicy::fail;
+    if (away.is_unreachable(from) && !will_fail && !readiness.ready().has(from)) {
         control.push_peer(wire::PacketType::offer, from, readiness.offer(now));
     }
     tell_pulse(now, from, left.id);
@@ -447,8 +459,7 @@ void Sender::Transmission::work_on_readiness(Instant now) {
 /// All members run, and some do not hear the group. An object of which much was sent is not
 /// sent again.
 void Sender::Transmission::answer_probe(Instant now) {
-    const bool is_early = outcome.phase == Phase::wiring || is_offered_whole;
-    if (!is_early || !probe.is_complete(readiness.ready()) || ending.has_failed()) {
+    if (!is_early() || !probe.is_complete(readiness.ready()) || ending.has_failed()) {
         return;
     }
     const std::vector<Rank> unreached = probe.unreached();
