@@ -3,6 +3,8 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
+setup_file() { mpi_up 3 calls; }
+
 good_calls() {
   local node
   input large 64000003 n0 /tmp/large
@@ -17,7 +19,7 @@ good_calls() {
     put $node /tmp/newer/younger young '2026-06-01'
     put $node /tmp/over/x young '2026-06-01'
   done
-  mpi "$1" src=/tmp/large,flag=3,transport=tcp src=/tmp/large,plain=1,flag=3 src=large,dst=copy,flag=1,plain=1 \
+  mpi "$1" src=/tmp/large,flag=3,transport=tcp,interrupt=1 src=/tmp/large,plain=1,flag=3 src=large,dst=copy,flag=1,plain=1 \
     src=/tmp/empty,dst=/tmp/e.out src=/tmp/other,dst=/tmp/o.out,root=3,transport=tcp \
     src=/tmp/empty,dst=/tmp/kept/x,flag=1 src=/tmp/empty,dst=/tmp/newer/older,flag=2 \
     src=/tmp/empty,dst=/tmp/newer/younger,flag=2 src=/tmp/empty,dst=/tmp/over/x,flag=3 \
@@ -121,7 +123,7 @@ killed_rank() {
 
 killed_worker() {
   local running
-  input file 16000000 n0 /tmp/in
+  input file 8000000 n0 /tmp/in
   mpi "$1" src=/tmp/in,dst=/tmp/out,rate=16000000,transport=tcp,stall=4,say=/tmp/progress src=/tmp/in,dst=/tmp/again 3>&- &
   running=$!
   wait_for 30 begun

@@ -4,14 +4,17 @@
 //
 // src= dst= root= flag= each= rate= stall= transport= on= as in stagecast.h; plain=1 calls
 // Bcast_File1() or Bcast_File2(); say=FILE: while the call runs each rank that writes appends a
-// line to FILE once bytes arrive. Each rank prints a line for each call, "NUMBER RANK NODE rc=R
+// line to FILE once bytes arrive; interrupt=1: a signal arrives every millisecond meanwhile, as a
+// profiler's. Each rank prints a line for each call, "NUMBER RANK NODE rc=R
 // status=S written=W error=TEXT".
+#define _DEFAULT_SOURCE
 #include "stager/mpi/stagecast.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 struct call {
@@ -19,6 +22,7 @@ struct call {
     char* dst;
     char* say;
     int plain;
+    int interrupt;
     stagecast_options options;
 };
 
@@ -36,6 +40,8 @@ static void take(struct call* call, char* word) {
         call->say = value;
     } else if (strcmp(word, "plain") == 0) {
         call->plain = atoi(value);
+    } else if (strcmp(word, "interrupt") == 0) {
+        call->interrupt = atoi(value);
     } else if (strcmp(word, "root") == 0) {
         call->options.root = atoi(value);
     } else if (strcmp(word, "flag") == 0) {
@@ -74,6 +80,16 @@ static int make(struct call* call, stagecast_result** result) {
     return stagecast_bcast_file(MPI_COMM_WORLD, call->src, call->dst, &call->options, result);
 }
 
+static void on_timer(int signal) { (void)signal; }
+
+// 0: no more. What the signal interrupts is not begun again by the kernel.
+static void interrupt_every(suseconds_t microseconds) {
+    struct sigaction action = {.sa_handler = on_timer};
+    const struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 static void leave(int signal) {
     (void)signal;
     _exit(0);
@@ -86,13 +102,15 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     gethostname(node, sizeof node - 1);
     for (int i = 1; i < argc; ++i) {
-        struct call call = {NULL, NULL, NULL, 0, STAGECAST_OPTIONS_INIT};
+        struct call call = {NULL, NULL, NULL, 0, 0, STAGECAST_OPTIONS_INIT};
         stagecast_result* result = NULL;
         int rc = 0;
         for (char* word = strtok(argv[i], ","); word != NULL; word = strtok(NULL, ",")) {
             take(&call, word);
         }
+        interrupt_every(call.interrupt ? 1000 : 0);
         rc = make(&call, &result);
+        interrupt_every(0);
         printf("%d %d %s rc=%d status=%d written=%d error=%s\n",
                i,
                rank,
@@ -104,9 +122,10 @@ int main(int argc, char** argv) {
         fflush(stdout);
         stagecast_result_free(result);
     }
-    // On emulated hosts MPI_Finalize() of MPICH sometimes waits for ever.
+    // On emulated hosts MPI_Finalize() of MPICH most often waits for ever.
+    MPI_Barrier(MPI_COMM_WORLD);
     signal(SIGALRM, leave);
-    alarm(5);
+    alarm(1);
     MPI_Finalize();
     return 0;
 }

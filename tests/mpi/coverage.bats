@@ -4,6 +4,8 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
+setup_file() { mpi_up 3 comms types latency; }
+
 by_groups() { [[ $(summary) != *': 0 by groups'* && $(summary) == *', 0 begun by a group and repeated by MPI'* ]]; }
 
 # Every message that has bytes goes by the group, where a communicator can have one.
@@ -56,7 +58,7 @@ errors() { every_message types "$1" force errors; }
 # Rows: lengths 0, 1, 2 .. 65536, for each root and for a root that changes.
 loops() {
   local rows=$((18 * (3 + 5 + 7 + 3 * 3 + 2 * 4)))
-  every_message latency "$1" force 65536 2
+  every_message latency "$1" force 65536 1
   [ "$(grep -c '^latency ' "$WORK/out")" = "$rows" ]
   [ "$(grep -c '^latency all 6 ' "$WORK/out")" = $((18 * 7)) ]
 }

@@ -14,26 +14,33 @@ for one in ${STAGECAST_MPIS:-openmpi mpich}; do
   if command -v "mpirun.$one" > /dev/null && [ -e "$BUILT/libstagecast-mpi-$one.so" ]; then MPIS+=("$one"); fi
 done
 
-# mpi_up [HOSTS]
+# mpi_up HOSTS PROGRAM...: with these programs of this folder, for each MPI.
 mpi_up() {
-  local one program node place
-  cluster_up "${1:-3}" --hosts || return 1
+  local one program place
+  cluster_up "$1" --hosts || return 1
+  shift
   place=$CLUSTER_DIR/srv/mpi
   install -d -m 755 "$place" && install -d -o 2001 -g 2001 "$place/sockets"
   install -m 755 "$MPI_HOME/rsh" "$place/"
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$place/blocking.so" "$MPI_HOME/../bench/beowulf/blocking.c" || return 1
   for one in "${MPIS[@]}"; do
     install -m 755 "$BUILT/libstagecast-mpi-$one.so" "$place/libstagecast-mpi-$one.so.0"
-    "mpicc.$one" -std=gnu99 -Wall -Wextra -Werror -I"$MPI_HOME/../.." -o "$place/calls-$one" "$MPI_HOME/calls.c" \
-      "$place/libstagecast-mpi-$one.so.0" -Wl,-rpath,/srv/mpi || return 1
     install -m 755 "$BUILT/libstagecast-bcast-$one.so" "$place/libstagecast-bcast-$one.so.0"
-    for program in bcasts comms types latency shorts sequences; do
-      "mpicc.$one" -std=gnu11 -O1 -Wall -Wextra -Werror -pthread -I"$MPI_HOME/../.." -o "$place/$program-$one" "$MPI_HOME/$program.c" || return 1
-    done
+    for program; do compile "$program" "$one" || return 1; done
   done
 }
 
-setup_file() { mpi_up; }
+# compile PROGRAM MPI
+compile() {
+  local place=$CLUSTER_DIR/srv/mpi flags=(-O1 -Wall -Wextra -Werror -I"$MPI_HOME/../..")
+  case $1 in
+    calls) "mpicc.$2" -std=gnu99 "${flags[@]}" -o "$place/$1-$2" "$MPI_HOME/$1.c" "$place/libstagecast-mpi-$2.so.0" -Wl,-rpath,/srv/mpi ;;
+    tool) "mpicc.$2" -std=gnu11 "${flags[@]}" -shared -fPIC -o "$place/$1-$2.so" "$MPI_HOME/$1.c" ;;
+    fortran) ! has_fortran "$2" || "mpif90.$2" -O1 -o "$place/$1-$2" "$MPI_HOME/$1.f90" "$MPI_HOME/$1_c.c" ;;
+    *) "mpicc.$2" -std=gnu11 "${flags[@]}" -pthread -o "$place/$1-$2" "$MPI_HOME/$1.c" ;;
+  esac
+}
+has_fortran() { command -v "mpif90.$1" > /dev/null && "mpif90.$1" --version > /dev/null 2>&1; }
 
 setup() {
   [ ${#MPIS[@]} -gt 0 ] || skip "no MPI is installed"
@@ -105,8 +112,9 @@ launcher() {
 
 # mpi MPI CALL...: all calls, in one program.
 mpi() {
-  local name=$1 rc=0
+  local name=$1 rc=0 ENVIRONMENT=${ENVIRONMENT:-}
   shift
+  ENVIRONMENT+=" LD_PRELOAD=/srv/mpi/blocking.so"
   # shellcheck disable=SC2046
   lab on n0 -u alice -d /tmp timeout -k 5 60 $(launcher "$name") "/srv/mpi/calls-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
   # On emulated hosts MPICH may wait for ever in MPI_Finalize(): calls.c leaves it then, and the launcher complains.
@@ -115,11 +123,11 @@ mpi() {
 
 # preloaded PROGRAM MPI MODE WORD...: a program that broadcasts with libstagecast-bcast. Messages of LEAST bytes, otherwise of
 # 64 KiB, are long, and of up to SHORT (8192) short. Fails unless every rank says that it got what was sent, within LIMIT (100) seconds.
-# With WAITS=yes ranks that poll for long wait in the kernel.
+# Ranks that poll for long wait in the kernel, unless WAITS is empty. BEFORE is a library that is loaded before libstagecast-bcast.
 preloaded() {
-  local program=$1 name=$2 rc=0 right
-  local ENVIRONMENT="LD_PRELOAD=/srv/mpi/libstagecast-bcast-$name.so.0${WAITS:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3 STAGECAST_BCAST_VERBOSE=1"
-  ENVIRONMENT+=" STAGECAST_BCAST_MIN=${LEAST:-65536} STAGECAST_BCAST_SHORT=${SHORT:-8192}"
+  local program=$1 name=$2 rc=0 right waits=${WAITS-yes}
+  local ENVIRONMENT="LD_PRELOAD=${BEFORE:+$BEFORE:}/srv/mpi/libstagecast-bcast-$name.so.0${waits:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3"
+  ENVIRONMENT+=" STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=${LEAST:-65536} STAGECAST_BCAST_SHORT=${SHORT:-8192}"
   shift 3
   # shellcheck disable=SC2046
   lab on n0 -u alice -d /tmp timeout -k 5 "${LIMIT:-100}" $(launcher "$name") "/srv/mpi/$program-$name" "$@" < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?

@@ -5,12 +5,14 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
+setup_file() { mpi_up 3 sequences; }
+
 # In one program, whose start takes longer than many sequences.
 AT_ONCE=250
 
 # some MPI FIRST COUNT: every fifth time with the mode in which long messages are tried out.
 some() {
-  local LIMIT=$((400 + 4 * $3)) WAITS=yes mode=force
+  local LIMIT=$((400 + 4 * $3)) mode=force
   ((($2 - 1) / AT_ONCE % 5 != 4)) || mode=auto
   preloaded sequences "$1" "$mode" "$2" "$3" || return 1
   [ "$mode" = auto ] || (($3 < 40)) || [[ $(summary) != *': 0 by groups'* ]] || { echo "no group was used"; return 1; }

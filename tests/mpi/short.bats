@@ -4,7 +4,7 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
-setup_file() { mpi_up 8; }
+setup_file() { mpi_up 8 shorts latency comms types; }
 
 # count WORDS: the number before these words in the summary of short messages.
 count() { grep -oP "stagecast: MPI_Bcast of 8192 bytes or less.* \K[0-9]+(?= $1)" "$WORK/out"; }
@@ -85,7 +85,7 @@ lossy() {
 coverage() { preloaded "$@"; [ "$(count 'by groups')" -gt 0 ]; }
 intra() { coverage comms "$1" force intra; }
 types() { coverage types "$1" force all; }
-loops() { coverage latency "$1" force 8192 2; }
+loops() { coverage latency "$1" force 8192 1; }
 
 @test "every kind of communicator and datatype, and the benchmarks' loops" {
   each_mpi intra
@@ -95,6 +95,7 @@ loops() { coverage latency "$1" force 8192 2; }
 
 unused() {
   local HOSTS=8 PER_HOST=1
+  local WAITS=''
   LIMIT=200 preloaded latency "$1" auto 2 60
   [[ $(count 'by groups') =~ ^[1-9] ]]
   grep -E 'stagecast: 8 ranks on 8 nodes, about [0-9]+ bytes: by (the group|MPI) ' "$WORK/out"
