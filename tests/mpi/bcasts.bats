@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
-setup_file() { mpi_up 3 bcasts; }
+setup_file() { mpi_up 3 bcasts fortran tool; }
 
 random_sequence() {
   bcasts "$1" force random "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-60}"
@@ -22,10 +22,25 @@ threads() { bcasts "$1" force threads 8; }
 }
 
 # (With ranks that poll, as they do where each has a processor.)
-early() { WAITS="" bcasts "$1" force early 3; }
+early() {
+  WAITS="" BEFORE=/srv/mpi/tool-$1.so bcasts "$1" force early 3
+  [ "$(grep -c '^tool: rank [0-5] saw [1-9]' "$WORK/out")" = 6 ]
+  [[ $(summary) == *': 3 by groups'* ]]
+}
 
-@test "messages that end only by MPI's progress in a sender that is in MPI_Bcast already" {
+@test "messages that end only by MPI's progress in a sender that is in MPI_Bcast already, and a tool that takes calls before the library" {
   each_mpi early
+}
+
+in_fortran() {
+  has_fortran "$1" || return 0
+  preloaded fortran "$1" force 10
+  [[ $(summary) == *': 11 by groups'*', 0 by MPI, 0 begun'* ]]
+  grep -q 'bytes or less, as rank 0 made them: 33 by groups .*, 0 by MPI;' "$WORK/out"
+}
+
+@test "programs in Fortran, by both of its bindings, while other ranks make the call in C" {
+  each_mpi in_fortran
 }
 
 modes() {

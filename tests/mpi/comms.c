@@ -2,12 +2,15 @@
 //
 //     comms intra          duplicates, parts, other orders, topologies, merged ones, the ranks of a node
 //     comms inter          between two parts, in both directions, and on what is made of that
-//     comms many COUNT     as many communicators at the same time, twice, which end in another order
+//     comms many COUNT     as many communicators at the same time, which end in another order; then a few, with few
+//                          descriptors of files
 #include "tests/mpi/checks.h"
 
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { LENGTHS = 5 };
 static const int lengths[LENGTHS] = {0, 1, 300, 16384, 70001};  // ints
@@ -307,15 +310,43 @@ static void inter(void) {
 
 // ---- many
 
+// Twice as many as there are, and some more.
+static void limit_descriptors(void) {
+    struct rlimit limit;
+    const int lowest = dup(0);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 2 * (rlim_t)lowest + 20;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    close(lowest);
+}
+
+// The program has a use for them, too.
+static void expect_descriptors(void) {
+    enum { WANTED = 10 };
+    int own[WANTED];
+    int got = 0;
+    while (got < WANTED && (own[got] = dup(0)) >= 0) {
+        ++got;
+    }
+    for (int i = 0; i < got; ++i) {
+        close(own[i]);
+    }
+    if (got < WANTED) {
+        complain("no descriptors are left", calls, got);
+    }
+}
+
 static void many(int count) {
     MPI_Comm* const comms = malloc((size_t)count * sizeof *comms);
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int turn = 0; turn < 2; ++turn) {
+    enum { FEW = 20 };
+    for (int turn = 0; turn < 2; ++turn, count = FEW) {
         for (int i = 0; i < count; ++i) {
             MPI_Comm_dup(i % 3 == 0 || i == 0 ? MPI_COMM_WORLD : comms[i - 1], &comms[i]);
             broadcast(comms[i], i % size, 17000);
         }
+        expect_descriptors();
         for (int i = count - 1; i >= 0; i -= 2) {
             MPI_Comm_free(&comms[i]);
         }
@@ -325,6 +356,7 @@ static void many(int count) {
                 MPI_Comm_free(&comms[i]);
             }
         }
+        limit_descriptors();
     }
     free(comms);
 }

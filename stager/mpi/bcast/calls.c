@@ -1,10 +1,11 @@
-// The calls of MPI that the library takes the place of, by the profiling interface.
+// The calls of MPI that the library takes the place of, by both of their names (mpi_behind.h).
 //
 // MPI_Bcast of a long message goes by the group of its communicator, if it has one; whatever
 // else there is goes to the MPI as it came. The group is made by the first such call, which all
 // ranks make, and ends with the communicator.
 #include "stager/mpi/bcast/choice.h"
 #include "stager/mpi/bcast/comm_group.h"
+#include "stager/mpi/bcast/mpi_behind.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+// The function's other name.
+#define ALIAS(name) EXPORTED __attribute__((alias(#name)))
 
 // Of this process, set before a second thread can call.
 static struct stagecast_settings settings;
@@ -46,19 +49,22 @@ static void prepare(void) {
 // The environment of the first rank is that of all.
 static int agree_on_settings(void) {
     (void)pthread_once(&prepared, prepare);
-    return PMPI_Bcast(
+    return mpi_behind.bcast(
         &settings, (int)(sizeof settings / sizeof(int64_t)), MPI_INT64_T, 0, MPI_COMM_WORLD);
 }
 
 EXPORTED int MPI_Init(int* argc, char*** argv) {
-    const int error = PMPI_Init(argc, argv);
+    const int error = mpi_behind.init(argc, argv);
     return error == MPI_SUCCESS ? agree_on_settings() : error;
 }
+ALIAS(MPI_Init) int PMPI_Init(int* argc, char*** argv);
 
 EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    const int error = PMPI_Init_thread(argc, argv, required, provided);
+    const int error = mpi_behind.init_thread(argc, argv, required, provided);
     return error == MPI_SUCCESS ? agree_on_settings() : error;
 }
+ALIAS(MPI_Init_thread)
+int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided);
 
 // ---- communicators
 
@@ -125,15 +131,17 @@ EXPORTED int MPI_Comm_free(MPI_Comm* comm) {
     if (comm != NULL) {
         release(*comm);
     }
-    return PMPI_Comm_free(comm);
+    return mpi_behind.comm_free(comm);
 }
+ALIAS(MPI_Comm_free) int PMPI_Comm_free(MPI_Comm* comm);
 
 EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
     if (comm != NULL) {
         release(*comm);
     }
-    return PMPI_Comm_disconnect(comm);
+    return mpi_behind.comm_disconnect(comm);
 }
+ALIAS(MPI_Comm_disconnect) int PMPI_Comm_disconnect(MPI_Comm* comm);
 
 #ifdef OPEN_MPI
 // Open MPI mixes up what is made of a communicator while it is being duplicated, on different ranks
@@ -155,8 +163,9 @@ static int settle(MPI_Comm comm) {
 
 EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
     const int error = settle(comm);
-    return error == MPI_SUCCESS ? PMPI_Comm_idup(comm, made, request) : error;
+    return error == MPI_SUCCESS ? mpi_behind.comm_idup(comm, made, request) : error;
 }
+ALIAS(MPI_Comm_idup) int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request);
 
 #if OMPI_MAJOR_VERSION >= 5  // (Whose MPI_VERSION is 3 all the same.)
 EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm,
@@ -164,8 +173,14 @@ EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm,
                                      MPI_Comm* made,
                                      MPI_Request* request) {
     const int error = settle(comm);
-    return error == MPI_SUCCESS ? PMPI_Comm_idup_with_info(comm, info, made, request) : error;
+    return error == MPI_SUCCESS ? mpi_behind.comm_idup_with_info(comm, info, made, request)
+                                : error;
 }
+ALIAS(MPI_Comm_idup_with_info)
+int PMPI_Comm_idup_with_info(MPI_Comm comm,
+                             MPI_Info info,
+                             MPI_Comm* made,
+                             MPI_Request* request);
 #endif
 #endif
 
@@ -186,7 +201,7 @@ static size_t bytes_of(int count, MPI_Datatype datatype, MPI_Comm comm) {
 
 static int by_mpi(const struct comm_message* message, int root, MPI_Comm comm) {
     atomic_fetch_add(&counters[message->is_short].by_mpi, 1);
-    return PMPI_Bcast(message->buffer, message->count, message->datatype, root, comm);
+    return mpi_behind.bcast(message->buffer, message->count, message->datatype, root, comm);
 }
 
 static int by_group(struct comm_group* group,
@@ -252,8 +267,7 @@ static struct stagecast_trial* trial_of(struct comm_group* group, size_t bytes, 
                     : &group->trials[stagecast_class_of(bytes, (uint64_t)settings.least_bytes)];
 }
 
-EXPORTED int MPI_Bcast(
-    void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+static int broadcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     struct comm_group* group = NULL;
     (void)pthread_once(&prepared, prepare);
     const size_t bytes =
@@ -265,7 +279,7 @@ EXPORTED int MPI_Bcast(
         return error;
     }
     if (group == NULL) {
-        return PMPI_Bcast(buffer, count, datatype, root, comm);
+        return mpi_behind.bcast(buffer, count, datatype, root, comm);
     }
     if (!group->is_used || (is_short && !group->is_short) || root < 0 || root >= group->size) {
         return by_mpi(&message, root, comm);
@@ -280,6 +294,26 @@ EXPORTED int MPI_Bcast(
     return trial->way == STAGECAST_BY_GROUP ? by_group(group, &message, root, comm)
                                             : by_mpi(&message, root, comm);
 }
+
+EXPORTED int MPI_Bcast(
+    void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    return broadcast(buffer, count, datatype, root, comm);
+}
+ALIAS(MPI_Bcast)
+int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+
+#if MPI_VERSION >= 4
+// Another binding of the same call: some ranks may use one and some the other. (A count that is no int
+// is of no bytes, or of 2 GiB and more: then the MPI has it on all ranks.)
+EXPORTED int MPI_Bcast_c(
+    void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    return count >= 0 && count <= INT_MAX
+               ? broadcast(buffer, (int)count, datatype, root, comm)
+               : mpi_behind.bcast_c(buffer, count, datatype, root, comm);
+}
+ALIAS(MPI_Bcast_c)
+int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
+#endif
 
 // ---- the end
 
@@ -338,5 +372,6 @@ EXPORTED int MPI_Finalize(void) {
         release(MPI_COMM_WORLD);
         (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
     }
-    return PMPI_Finalize();
+    return mpi_behind.finalize();
 }
+ALIAS(MPI_Finalize) int PMPI_Finalize(void);

@@ -1,12 +1,19 @@
 // Makes the groups of communicators, and broadcasts by them.
 #include "stager/mpi/bcast/comm_group.h"
 
+#include "stager/mpi/bcast/mpi_behind.h"
+
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { NODES_MIN = 3, NODES_MIN_FORCED = 2 };
 // (A switch may need longer than the first session to forward a new group.)
 enum { FAILURES_MAX = 2 };
+// Each group has two communicators of the MPI's, and MPICH has 2,048 for a process. The program needs them.
+enum { GROUPS_MAX = 64 };
+
+static atomic_int groups;  // Of this process, that are used.
 
 // ---- making
 
@@ -40,6 +47,12 @@ static int is_of_one_world(MPI_Comm comm, int size) {
     return is_one;
 }
 
+// Whether each rank may have one more group.
+static int agree_on_room(MPI_Comm comm, int* has_room) {
+    const int own = atomic_load(&groups) < GROUPS_MAX;
+    return PMPI_Allreduce(&own, has_room, 1, MPI_INT, MPI_MIN, comm);
+}
+
 // Nodes, leaders and their numbers.
 static int split(MPI_Comm comm, int rank, struct comm_group* group) {
     int place = 0;
@@ -57,7 +70,7 @@ static int split(MPI_Comm comm, int rank, struct comm_group* group) {
         (void)PMPI_Comm_size(group->leaders, &numbers[1]);
     }
     if (error == MPI_SUCCESS) {
-        error = PMPI_Bcast(numbers, 2, MPI_INT, 0, group->node);
+        error = mpi_behind.bcast(numbers, 2, MPI_INT, 0, group->node);
     }
     group->own_node = numbers[0];
     group->node_count = numbers[1];
@@ -166,34 +179,42 @@ int comm_group_make(struct comm_group* group,
                     const struct stagecast_settings* settings) {
     const int least = settings->mode == STAGECAST_BCAST_FORCE ? NODES_MIN_FORCED : NODES_MIN;
     int rank = 0;
+    int has_room = 0;
     int error = PMPI_Comm_rank(comm, &rank);
     group->is_made = 1;
     if (error == MPI_SUCCESS && group->size >= least && is_of_one_world(comm, group->size)) {
+        error = agree_on_room(comm, &has_room);
+    }
+    if (error == MPI_SUCCESS && has_room) {
         error = split(comm, rank, group);
         if (error == MPI_SUCCESS && group->node_count >= least) {
             error = join(comm, settings, group);
         }
     }
-    if (!group->is_used) {
+    if (group->is_used) {
+        atomic_fetch_add(&groups, 1);
+    } else {
         comm_group_release(group);
     }
     return error;
 }
 
 void comm_group_release(struct comm_group* group) {
+    atomic_fetch_sub(&groups, group->is_used != 0);
     group->is_used = 0;
     short_ring_close(&group->ring);
     stagecast_member_close(group->member);
     group->member = NULL;
     if (group->leaders != MPI_COMM_NULL) {
-        (void)PMPI_Comm_free(&group->leaders);
+        (void)mpi_behind.comm_free(&group->leaders);
     }
     if (group->node != MPI_COMM_NULL) {
-        (void)PMPI_Comm_free(&group->node);
+        (void)mpi_behind.comm_free(&group->node);
     }
 }
 
 void comm_group_free(struct comm_group* group) {
+    atomic_fetch_sub(&groups, group->is_used != 0);
     short_ring_close(&group->ring);
     stagecast_member_close(group->member);
     free(group->node_of);
@@ -284,7 +305,7 @@ static int cross(
     }
     return *was_carried || error != MPI_SUCCESS
                ? error
-               : PMPI_Bcast(bytes, (int)count, MPI_BYTE, source, group->leaders);
+               : mpi_behind.bcast(bytes, (int)count, MPI_BYTE, source, group->leaders);
 }
 
 // Bytes as they travel: in the root's node, between nodes, in the other nodes.
@@ -297,7 +318,8 @@ static int carry(struct comm_group* group,
     const size_t count = message->bytes;
     int error = MPI_SUCCESS;
     if (group->own_node == source) {
-        error = PMPI_Bcast(bytes, (int)count, MPI_BYTE, group->place_of[root], group->node);
+        error =
+            mpi_behind.bcast(bytes, (int)count, MPI_BYTE, group->place_of[root], group->node);
     }
     if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
         error = message->is_short
@@ -305,7 +327,7 @@ static int carry(struct comm_group* group,
                     : cross(group, bytes, count, source, was_carried);
     }
     if (error == MPI_SUCCESS && group->own_node != source) {
-        error = PMPI_Bcast(bytes, (int)count, MPI_BYTE, 0, group->node);
+        error = mpi_behind.bcast(bytes, (int)count, MPI_BYTE, 0, group->node);
     }
     return error;
 }

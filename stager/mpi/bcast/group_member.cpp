@@ -9,6 +9,7 @@
 #include "transport/os/installation.h"
 #include "transport/udp/rails.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -61,6 +62,14 @@ std::vector<CallAddress> named_address(std::string_view names) {
         names.remove_prefix(std::min(end + 1, names.size()));
     }
     return {};
+}
+
+/// A group of each of many communicators would take all that the program and the MPI need. The
+/// kernel gives out the lowest number that is free.
+bool is_among_lower_half(const UniqueFd& descriptor) {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+           static_cast<rlim_t>(descriptor.get()) < limit.rlim_cur / 2;
 }
 
 Address group_address(std::uint32_t draw) {
@@ -122,6 +131,10 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
         own_, {0, 0}, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
     if (!mtu || !peer) {
         return mtu ? std::move(peer).error() : mtu.error();
+    }
+    if (!is_among_lower_half(*peer)) {
+        return Error{Blame::user, "half of this process's file descriptors are in use"}.remedy(
+            "raise the limit of open files (ulimit -n)");
     }
     const Result<Address> bound = udp::bound_address(peer->get());
     if (!bound) {

@@ -1,0 +1,8 @@
+// The part of fortran.f90 that is in C.
+#include <mpi.h>
+
+void broadcast_from_c(int* values, int count, int root, MPI_Fint comm);
+
+void broadcast_from_c(int* values, int count, int root, MPI_Fint comm) {
+    MPI_Bcast(values, count, MPI_INT, root, MPI_Comm_f2c(comm));
+}
