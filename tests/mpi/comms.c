@@ -1,6 +1,7 @@
 // Broadcasts on every kind of communicator that MPI makes, from each of its ranks.
 //
-//     comms intra          duplicates, parts, other orders, topologies, merged ones, the ranks of a node
+//     comms intra [FILE]   duplicates, parts, other orders, topologies, merged ones, the ranks of a node; and
+//                          FILE, which all ranks share, by MPI's own calls
 //     comms inter          between two parts, in both directions, and on what is made of that
 //     comms many COUNT     as many communicators at the same time, which end in another order; then a few, with few
 //                          descriptors of files
@@ -228,7 +229,33 @@ static void attributes(void) {
     MPI_Comm_free_keyval(&key);
 }
 
-static void intra(void) {
+// For these ROMIO, which MPICH has in it, broadcasts by PMPI_Bcast.
+static void file_of_all(const char* path) {
+    enum { COUNT = 20000 };
+    int* const values = malloc(COUNT * sizeof *values);
+    int size = 0;
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int other = (world_rank + 1) % size;
+    const MPI_Offset part = COUNT * sizeof *values;
+    for (int i = 0; i < COUNT; ++i) {
+        values[i] = value_at((uint64_t)world_rank, i);
+    }
+    if (MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+        complain("no file", calls, 0);
+        return;
+    }
+    MPI_File_write_at_all(file, world_rank * part, values, COUNT, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_sync(file);
+    MPI_File_read_at_all(file, other * part, values, COUNT, MPI_INT, MPI_STATUS_IGNORE);
+    check(values, COUNT, (uint64_t)other);
+    MPI_File_close(&file);
+    free(values);
+}
+
+static void intra(const char* path) {
     from_each(MPI_COMM_SELF);
     from_each(MPI_COMM_WORLD);
     duplicates();
@@ -236,6 +263,9 @@ static void intra(void) {
     by_groups();
     topologies();
     attributes();
+    if (path != NULL) {
+        file_of_all(path);
+    }
     from_each(MPI_COMM_WORLD);
 }
 
@@ -366,7 +396,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     const char* const what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "intra") == 0) {
-        intra();
+        intra(argc > 2 ? argv[2] : NULL);
     } else if (strcmp(what, "inter") == 0) {
         inter();
     } else if (strcmp(what, "many") == 0 && argc > 2) {

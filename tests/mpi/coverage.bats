@@ -15,9 +15,9 @@ every_message() {
   by_groups
 }
 
-intra() { every_message comms "$1" force intra; }
+intra() { every_message comms "$1" force intra "$T/file"; }
 
-@test "every kind of communicator, from each of its ranks, short and long messages" {
+@test "every kind of communicator, from each of its ranks, short and long messages, and a file by MPI's calls" {
   each_mpi intra
 }
 

@@ -139,6 +139,8 @@ bcasts() { preloaded bcasts "$@"; }
 
 # What the library says of the program at its end.
 summary() { grep 'stagecast: MPI_Bcast of .* or more' "$WORK/out"; }
+# count WORDS: the number before these words in what it says of short messages.
+count() { grep -oP "stagecast: MPI_Bcast of 8192 bytes or less.* \K[0-9]+(?= $1)" "$WORK/out"; }
 
 # got CALL PATTERN...: on the six ranks, or on all by one pattern, the call has that result.
 got() {

@@ -4,10 +4,8 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
-setup_file() { mpi_up 8 shorts latency comms types; }
+setup_file() { mpi_up 8 shorts latency; }
 
-# count WORDS: the number before these words in the summary of short messages.
-count() { grep -oP "stagecast: MPI_Bcast of 8192 bytes or less.* \K[0-9]+(?= $1)" "$WORK/out"; }
 all_by_groups() { [ "$(count 'by MPI')" = 0 ] && [ "$(count 'by groups')" -gt 0 ]; }
 # Each of LEADERS leaders but the source got each message, once.
 complete() { [ $(($(count 'received by multicast') + $(count 'from another node'))) = $(($(count sent) * ($1 - 1))) ]; }
@@ -79,18 +77,6 @@ lossy() {
 
 @test "a node that loses a third of the packets" {
   each_mpi lossy
-}
-
-# (Communicators on one node have no group.)
-coverage() { preloaded "$@"; [ "$(count 'by groups')" -gt 0 ]; }
-intra() { coverage comms "$1" force intra; }
-types() { coverage types "$1" force all; }
-loops() { coverage latency "$1" force 8192 1; }
-
-@test "every kind of communicator and datatype, and the benchmarks' loops" {
-  each_mpi intra
-  each_mpi types
-  each_mpi loops
 }
 
 unused() {
