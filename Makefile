@@ -363,6 +363,8 @@ tsan:
 # (What only the emulated clusters run of daemon, workers and plugin does not count.)
 coverage:
 	@$(if $(call missing,$(deps_coverage)),tests/deps --ask $(call missing,$(deps_coverage)),true)
+	@# (Counts of an earlier build of a file are no use, and make programs complain.)
+	@mkdir -p $(BUILD)/coverage && find $(BUILD)/coverage -name '*.gcda' -delete
 	@$(MAKE) unit sim fuzz-replay RUNS=$(or $(RUNS),200) BUILD=$(BUILD)/coverage COVERAGE=1
 	@mkdir -p $(BUILD)/coverage/report
 	@gcovr --root . --object-directory $(BUILD)/coverage/obj --exclude tests/ \
