@@ -95,17 +95,19 @@ Result<SourceBlock> Content::read(BlockIndex block, MutableBytes room) {
     return SourceBlock{.length = block_length(block), .leaf = xxh3_128(bytes)};
 }
 
-bool Content::knows_places() const {
-    for (std::uint32_t block = 0; block < plan_.manifest_blocks; ++block) {
-        if (block < plan_.block_bytes.size() && stored_[block] == 0) {
-            return false;
-        }
-    }
-    return true;
+/// As FileSink has it: a manifest's blocks wait for the first one, all others for all of these.
+bool Content::must_wait(BlockIndex block) const {
+    const bool is_manifest = block.value() < plan_.manifest_blocks;
+    const std::size_t first =
+        is_manifest ? std::min<std::size_t>(block.index(), 1)
+                    : std::min<std::size_t>(plan_.manifest_blocks, stored_.size());
+    return std::any_of(stored_.begin(),
+                       stored_.begin() + static_cast<std::ptrdiff_t>(first),
+                       [](std::uint8_t times) { return times == 0; });
 }
 
 Result<Placing> Content::write(BlockIndex block, Bytes bytes, const Digest128&) {
-    if (block.value() >= plan_.manifest_blocks && !knows_places()) {
+    if (must_wait(block)) {
         return Placing::deferred;
     }
     if (own_.store_fails_at == accesses_++) {

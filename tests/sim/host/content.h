@@ -45,7 +45,7 @@ class Content final : public ObjectIo, private BlockSource, private BlockSink {
     Status finish() override;
 
     void hold_before(const core::BlockRun& run);
-    [[nodiscard]] bool knows_places() const;
+    [[nodiscard]] bool must_wait(BlockIndex block) const;
     void flip(BlockIndex block, MutableBytes buffer);
 
     const Plan& plan_;

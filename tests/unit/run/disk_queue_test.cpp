@@ -20,21 +20,29 @@ core::Operation operation_of(core::OperationKind kind, std::uint32_t block) {
     return operation;
 }
 
-/// Defers every block until block 0 was stored, as a sink does whose manifest is in block 0.
+/// Defers what a sink does whose manifest is in the first blocks: these until block 0 was
+/// stored, and all others until they were.
 class ManifestFirst final : public ObjectIo {
   public:
+    explicit ManifestFirst(std::uint32_t manifest_blocks = 1)
+        : blocks_{manifest_blocks}, lacks_{manifest_blocks} {}
+
     Performed perform(const core::Operation& operation, MutableBytes) override {
         Performed performed;
         performed.completion.ticket = operation.ticket;
         performed.completion.kind = operation.kind;
         performed.completion.block = operation.block;
-        has_manifest_ = has_manifest_ || operation.block == BlockIndex{0};
-        performed.again = !has_manifest_;
+        const std::uint32_t block = operation.block.value();
+        performed.again = block != 0 && (!has_first_ || (block >= blocks_ && lacks_ > 0));
+        has_first_ = has_first_ || block == 0;
+        lacks_ -= !performed.again && block < blocks_ ? 1 : 0;
         return performed;
     }
 
   private:
-    bool has_manifest_ = false;
+    std::uint32_t blocks_;  ///< Of the manifest,
+    std::uint32_t lacks_;   ///< and how many of these were not stored yet.
+    bool has_first_ = false;
 };
 
 std::map<std::uint32_t, core::Verdict> collect(DiskQueue& queue, std::size_t count) {
@@ -59,6 +67,16 @@ TEST_CASE("blocks that came before the manifest are stored once it is there") {
     CHECK(std::ranges::all_of(
         verdicts, [](const auto& entry) { return entry.second == core::Verdict::good; }));
     CHECK(queue.under_way() == 0);
+}
+
+// Block 2 was tried again before block 1 had its place, and then never again.
+TEST_CASE("blocks that came before all of a long manifest are stored once that is there") {
+    ManifestFirst object{2};
+    DiskQueue queue{object, 4};
+    for (const std::uint32_t block : {2U, 1U, 0U}) {
+        static_cast<void>(queue.submit(operation_of(core::OperationKind::store, block), {}));
+    }
+    CHECK(collect(queue, 3).size() == 3);
 }
 
 TEST_CASE("more deferred blocks than the bound are given back to be fetched again") {

@@ -24,15 +24,18 @@ void DiskWork::perform(const DiskJob& job) {
     }
 }
 
+/// Until all that are left were refused: each that is placed may say where others go.
 void DiskWork::retry_deferred() {
-    std::deque<DiskJob> waiting;
-    waiting.swap(deferred_);
-    for (const DiskJob& job : waiting) {
+    for (std::size_t refused = 0; refused < deferred_.size();) {
+        const DiskJob job = deferred_.front();
+        deferred_.pop_front();
         Performed performed = object_.perform(job.operation, job.buffer);
         if (performed.again) {
             deferred_.push_back(job);
+            ++refused;
         } else {
             complete_(std::move(performed.completion));
+            refused = 0;
         }
     }
 }

@@ -31,12 +31,11 @@ class BlockSink {
     ///
     /// A deferred block stays in the caller's bounded memory. The caller offers it again after
     /// any later write that answered `placed`, or drops it and requests it from a peer later.
-    /// Block 0 is never deferred, nor are the next blocks that say where the others go (a
-    /// manifest, then a tree's index: few for most objects). Once they are placed, none is
-    /// deferred. Placed and discarded blocks both count as held.
+    /// Block 0 is never deferred. The next blocks say where the others go (a manifest, then a
+    /// tree's index: few for most objects), and wait for the blocks before them only. Once they
+    /// are placed, none is deferred. Placed and discarded blocks both count as held.
     ///
     /// An error ends this node's part and with it the broadcast. Its message names file, cause
-    /// and remedy.
     /// and remedy.
     [[nodiscard]] virtual Result<Placing> write(BlockIndex block,
                                                 Bytes bytes,
