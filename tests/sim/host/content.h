@@ -1,7 +1,7 @@
 // What a simulated member reads and stores, below the real SourceIo and SinkIo.
 //
 // It checks each stored byte, and fails as the plan says. Its host's disk (sim_disk.h) decides
-// how long an operation takes.
+// when an operation happens.
 #pragma once
 
 #include "tests/sim/host/object.h"
@@ -27,6 +27,7 @@ class Content final : public ObjectIo, private BlockSource, private BlockSink {
             Complain complain);
 
     Performed perform(const core::Operation& operation, MutableBytes buffer) override;
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
 
     /// Every block is on disk, right, and the files have their names.
     [[nodiscard]] bool is_whole() const { return has_finished_; }
@@ -36,7 +37,6 @@ class Content final : public ObjectIo, private BlockSource, private BlockSink {
   private:
     // What the source reads.
     [[nodiscard]] std::uint32_t block_count() const override;
-    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
     Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     // What a receiver writes.
     Result<Placing> write(BlockIndex block, Bytes bytes, const Digest128& leaf) override;

@@ -69,10 +69,11 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
               plan.stream_flows},
       disk_{plan,
             rank,
-            content_,
-            events_,
-            own_chance_,
-            [this] { wake_at(events_.now() + own_.wake_latency); }},
+            {.content = content_,
+             .events = events_,
+             .prng = own_chance_,
+             .wake = [this] { wake_at(events_.now() + own_.wake_latency); },
+             .complain = complain_}},
       flows_{make_flows()},
       session_{{.core = core_,
                 .driver = driver_,
@@ -279,7 +280,7 @@ void Host::sleep() {
 void Host::end() {
     over_at_ = over_at_ ? over_at_ : events_.now();
     driver_.inbox().clear();
-    disk_.stop();
+    disk_.stop(is_dead_);
     if (flows_) {
         flows_->stop();
     }

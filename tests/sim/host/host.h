@@ -52,6 +52,7 @@ class Host final : private Watcher {
     [[nodiscard]] const Object& object() const { return object_; }
     [[nodiscard]] const Content& content() const { return content_; }
     [[nodiscard]] const SimDriver& driver() const { return driver_; }
+    [[nodiscard]] const SimDisk& disk() const { return disk_; }
     [[nodiscard]] const WatchedCore& core() const { return core_; }
     [[nodiscard]] bool is_dead() const { return is_dead_; }
     /// Its part has ended, or it is dead.

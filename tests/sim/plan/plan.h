@@ -173,7 +173,9 @@ struct Plan {
     Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};
-    Duration disk_late_max{};             ///< One operation of 16 takes up to so much longer.
+    Duration disk_late_max{};  ///< One operation of 16 takes up to so much longer.
+    /// A disk's thread is late by up to this at one step of four (sim_disk.h).
+    Duration disk_step_late_max{};
     std::optional<Duration> stream_wait;  ///< Else as core/base/limits.h has it.
     Duration ready_timeout = seconds{5};
     Duration stall_timeout = seconds{4};
@@ -232,7 +234,7 @@ void draw_reach(Plan& plan);
 /// In half of the scenarios all members learn when all have started. (Drawn separately, too.)
 void draw_listening(Plan& plan);
 /// Faults by events, long partitions, disks that stand still or are full for a
-/// while. (Drawn separately, too.)
+/// while or whose threads are late. (Drawn separately, too.)
 void draw_strikes(Plan& plan);
 /// Several flows in some worlds, on several rails in half of these, each of which may fail.
 /// (Drawn separately, too.)

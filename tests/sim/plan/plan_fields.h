@@ -63,6 +63,7 @@ void for_each_setting(Of& of, const Visit& visit) {
     visit("port_buffer_bytes", of.port_buffer_bytes);
     visit("socket_buffer_bytes", of.socket_buffer_bytes);
     visit("wake_latency", of.wake_latency);
+    visit("disk_step_late_max", of.disk_step_late_max);
     visit("ready_timeout", of.ready_timeout);
     visit("stall_timeout", of.stall_timeout);
     visit("all_listen_at", of.all_listen_at);

@@ -1,5 +1,5 @@
 // Draws faults that come with events, partitions that outlast all time-outs, and
-// disks that are of no use for a while. Each from a chance of its own.
+// disks that are of no use for a while, or late. Each from a chance of its own.
 #include "tests/sim/plan/plan.h"
 
 namespace stage::sim {
@@ -84,12 +84,21 @@ void draw_disks(Plan& plan) {
     }
 }
 
+/// In half of the worlds, from a few microseconds to what a loaded machine makes of it.
+void draw_disk_steps(Plan& plan) {
+    Prng prng{plan.seed ^ 0x73746570U};
+    if (prng.below(2) == 0) {
+        plan.disk_step_late_max = microseconds{std::int64_t{1} << (2 + prng.below(13))};
+    }
+}
+
 }  // namespace
 
 void draw_strikes(Plan& plan) {
     draw_events(plan);
     draw_long_partition(plan);
     draw_disks(plan);
+    draw_disk_steps(plan);
 }
 
 }  // namespace stage::sim

@@ -62,6 +62,9 @@ std::string Plan::describe() const {
         " reorder=" + std::to_string(loss.reorder_ppm) +
         " corrupt=" + std::to_string(loss.corrupt_ppm) + " heals=" + ms(heals_at) +
         (floods_group ? " floods" : "") +
+        (disk_step_late_max > Duration{}
+             ? " disk-steps=" + std::to_string(disk_step_late_max.count() / 1'000) + "us"
+             : "") +
         (all_listen_at ? " listen@" + ms(*all_listen_at) : "") +
         (is_really_sealed ? " sealed" : "");
     for (const FlowPlan& flow : flows) {

@@ -121,7 +121,9 @@ Duration World::time_limit() const {
         static_cast<std::int64_t>(plan_.block_bytes.size() / plan_.resident_blocks);
     const Duration data = plan_.wire_time() * 20 + search;
     Duration disks{};
-    Duration names{};
+    // (Two operations of each block, and two steps of each that may be late.)
+    Duration names =
+        plan_.disk_step_late_max * static_cast<std::int64_t>(plan_.block_bytes.size() * 4);
     for (const MemberPlan& member : plan_.member) {
         const std::uint64_t rate =
             member.disk_bytes_per_s > 0 ? member.disk_bytes_per_s : plan_.disk_bytes_per_s;

@@ -4,71 +4,64 @@
 
 #include <sys/eventfd.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace stage {
 
 DiskQueue::DiskQueue(ObjectIo& object, std::size_t deferred_max)
-    : work_{object, deferred_max, [this](core::Completion done) { complete(std::move(done)); }},
+    : object_{object},
       event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      thread_{[this](const std::stop_token& stop) { work(stop); }} {
+      jobs_{deferred_max},
+      thread_{[this] { work(); }} {
     invariant(static_cast<bool>(event_), "the kernel gives an eventfd");
 }
 
 /// What is queued but not begun is dropped; what is under way is waited for.
-DiskQueue::~DiskQueue() = default;
+DiskQueue::~DiskQueue() {
+    const std::lock_guard lock{mutex_};
+    jobs_.stop();
+    wake_.notify_one();
+}
 
 std::optional<core::Completion> DiskQueue::submit(const core::Operation& operation,
                                                   MutableBytes buffer) {
     if (auto done = verify_at_once(operation, buffer)) {
         return done;
     }
-    ++under_way_;
     {
         const std::lock_guard lock{mutex_};
-        jobs_.push_back({.operation = operation, .buffer = buffer});
+        jobs_.add({.operation = operation, .buffer = buffer});
     }
     wake_.notify_one();
     return std::nullopt;
 }
 
 std::vector<core::Completion> DiskQueue::take() {
-    std::vector<core::Completion> completions;
-    {
-        const std::lock_guard lock{mutex_};
-        if (done_.empty()) {
-            return completions;
-        }
-        completions.swap(done_);
+    const std::lock_guard lock{mutex_};
+    std::vector<core::Completion> completions = jobs_.take();
+    if (!completions.empty()) {
         std::uint64_t count = 0;
         [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
     }
-    under_way_ -= completions.size();
     return completions;
 }
 
-void DiskQueue::work(const std::stop_token& stop) {
+void DiskQueue::work() {
+    std::unique_lock lock{mutex_};
     while (true) {
-        DiskJob job;
-        {
-            std::unique_lock lock{mutex_};
-            if (!wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) ||
-                stop.stop_requested()) {
-                return;
-            }
-            job = std::move(jobs_.front());
-            jobs_.pop_front();
+        wake_.wait(lock, [this] { return jobs_.has_next() || jobs_.is_stopped(); });
+        if (jobs_.is_stopped()) {
+            return;
         }
-        work_.perform(job);
-    }
-}
-
-void DiskQueue::complete(core::Completion completion) {
-    const std::lock_guard lock{mutex_};
-    done_.push_back(std::move(completion));
-    if (done_.size() == 1) {
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
+        const DiskJob job = jobs_.next();
+        lock.unlock();
+        Performed performed = object_.perform(job.operation, job.buffer);
+        lock.lock();
+        if (jobs_.performed(std::move(performed))) {
+            const std::uint64_t one = 1;
+            [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
+        }
     }
 }
 

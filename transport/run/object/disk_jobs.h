@@ -1,0 +1,50 @@
+// Decides which disk operation of a member is next, and keeps what became of them.
+//
+// They are performed one at a time, in the order in which they came. A store whose place is not
+// known yet is tried again after each block that was placed, before all others. If more than
+// `deferred_max` of these wait, the newest are returned as bad, to be requested again later.
+//
+// It performs nothing itself, and knows of no thread: see disk_queue.h, and the simulator.
+#pragma once
+
+#include "transport/run/object/object_io.h"
+
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace stage {
+
+struct DiskJob {
+    core::Operation operation;
+    MutableBytes buffer;
+};
+
+class DiskJobs {
+  public:
+    explicit DiskJobs(std::size_t deferred_max) : deferred_max_{deferred_max} {}
+
+    void add(const DiskJob& job) { queued_.push_back(job); }
+    /// False while one is performed.
+    [[nodiscard]] bool has_next() const;
+    /// To be performed now, until performed(). Requires has_next().
+    [[nodiscard]] DiskJob next();
+    /// True if there is something to take now, and was nothing before.
+    [[nodiscard]] bool performed(Performed performed);
+    [[nodiscard]] std::vector<core::Completion> take() { return std::exchange(done_, {}); }
+    /// No operation begins any more.
+    void stop() { is_stopped_ = true; }
+    [[nodiscard]] bool is_stopped() const { return is_stopped_; }
+
+  private:
+    std::size_t deferred_max_;
+    std::deque<DiskJob> queued_;
+    std::deque<DiskJob> deferred_;
+    std::size_t retries_ = 0;  ///< Of the deferred ones, from the first on, that are due.
+    std::optional<DiskJob> performing_;
+    std::vector<core::Completion> done_;
+    bool is_stopped_ = false;
+};
+
+}  // namespace stage
