@@ -1,6 +1,7 @@
 #include "transport/run/hand_over.h"
 
 #include "transport/base/invariant.h"
+#include "transport/core/base/timeouts.h"
 
 #include <algorithm>
 
@@ -8,7 +9,7 @@ namespace stage {
 
 BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcome& outcome) {
     invariant(outcome.relay_degree > 0, "a relay follows a hand-over");
-    BroadcastConfig relay = multicast;
+    BroadcastConfig relay = core::with_default_timeouts(multicast);
     relay.relay_degree = outcome.relay_degree;
     relay.session = seal::relay_session(multicast.session);
     relay.unreached_policy = UnreachedPolicy::fetch;
@@ -19,7 +20,7 @@ BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcom
         member.peer.port = member.relay_port;
     }
     // All members are known to run.
-    relay.ready_timeout = std::min(multicast.ready_timeout, multicast.stall_timeout);
+    relay.ready_timeout = std::min(relay.ready_timeout, relay.stall_timeout);
     return relay;
 }
 

@@ -1,5 +1,7 @@
 #include "transport/run/hand_over.h"
 
+#include "transport/core/base/timeouts.h"
+
 #include <catch2/catch.hpp>
 
 using namespace stage;
@@ -32,6 +34,17 @@ TEST_CASE("the relay has the same members, other ports and a session of its own"
     CHECK(relay.unreached_policy == UnreachedPolicy::fetch);
     CHECK(relay.policies.flows == 1);
     CHECK(relay.ready_timeout == config.stall_timeout);
+}
+
+TEST_CASE("a relay does not take a time-out that was left to its default for the shortest") {
+    BroadcastConfig config;
+    core::Outcome outcome;
+    outcome.relay_degree = 1;
+    config.ready_timeout = seconds{600};
+    CHECK(relay_after(config, outcome).ready_timeout == core::kStallTimeout);
+    config.ready_timeout = {};
+    config.stall_timeout = seconds{3};
+    CHECK(relay_after(config, outcome).ready_timeout == seconds{3});
 }
 
 TEST_CASE("the report is on both sessions") {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 
 namespace stage::core {
 
@@ -48,7 +49,8 @@ inline constexpr int kHeartbeatsLost = 4;
 }
 
 /// Replaces time-outs of 0 with their defaults.
-[[nodiscard]] inline CoreConfig with_default_timeouts(CoreConfig config) {
+template <std::derived_from<BroadcastSettings> Config>
+[[nodiscard]] Config with_default_timeouts(Config config) {
     const auto fill = [](Duration& time, Duration standard) {
         time = time > Duration::zero() ? time : standard;
     };

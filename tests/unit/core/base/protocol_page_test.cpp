@@ -207,7 +207,7 @@ TEST_CASE("the page's constants are the code's, each of them") {
 }
 
 TEST_CASE("time-outs that are not configured have the page's defaults") {
-    const CoreConfig config = with_default_timeouts({});
+    const CoreConfig config = with_default_timeouts(CoreConfig{});
     CHECK(config.ready_timeout == std::chrono::seconds{10});
     CHECK(config.stall_timeout == std::chrono::seconds{30});
     CHECK(config.linger == std::chrono::seconds{60});
