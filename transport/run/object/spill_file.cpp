@@ -25,6 +25,15 @@ bool has_room(int file, std::uint64_t bytes) {
            std::uint64_t{disk.f_bavail} * disk.f_frsize / kPartOfFree >= bytes;
 }
 
+/// On failure what was reserved before room or quota ended is given back: the object needs it.
+bool reserve(int file, std::uint64_t end) {
+    const bool is_reserved = ::fallocate(file, 0, static_cast<off_t>(end), kGrowthBytes) == 0;
+    if (!is_reserved) {
+        [[maybe_unused]] const int given = ::ftruncate(file, static_cast<off_t>(end));
+    }
+    return is_reserved;
+}
+
 constexpr std::uint32_t kZfs = 0x2fc12fc1;
 
 /// In memory, or reserved room is none: a write to a page may still find the disk full.
@@ -64,8 +73,7 @@ bool SpillFile::open() {
 
 bool SpillFile::grow() {
     const std::uint64_t end = std::uint64_t{mappings_.size()} * kGrowthBytes;
-    if (!open() || !has_room(file_.get(), end + kGrowthBytes) ||
-        ::fallocate(file_.get(), 0, static_cast<off_t>(end), kGrowthBytes) != 0) {
+    if (!open() || !has_room(file_.get(), end + kGrowthBytes) || !reserve(file_.get(), end)) {
         return false;
     }
     void* const mapped = ::mmap(nullptr,
