@@ -21,7 +21,6 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.policies.leave = plan.may_leave ? LeavePolicy::congested : LeavePolicy::never;
     config.drops_failed = plan.drops_failed;
     config.unreached_policy = plan.unreached_policy;
-    config.loss_remembered_ppm = plan.loss_remembered_ppm;
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
     config.resident_blocks = plan.resident_blocks;
     config.spill_blocks = plan.spill_blocks;

@@ -306,9 +306,6 @@ Plan draw_plan(std::uint64_t seed) {
     plan.is_acker_paced = seed % 3 == 0;
     plan.asks_ring = seed % 7 == 0;
     plan.is_unfenced = seed % 11 == 0;
-    if (seed % 4 == 0) {
-        plan.loss_remembered_ppm = seed % 8 == 0 ? 50'000U : 0U;
-    }
     plan.manifest_blocks = 1 + static_cast<std::uint32_t>(prng.below(2));
     plan.resident_blocks =
         prng.below(3) == 0 ? 2 + static_cast<std::uint32_t>(prng.below(10)) : 64;

@@ -156,7 +156,6 @@ struct Plan {
     bool may_leave = false;       ///< Congested members may leave the group.
     bool drops_failed = false;    ///< Failed receivers are dropped: BroadcastSettings.
     UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
-    std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
     /// An uplink is a shaper: this passes it at once after a pause,

@@ -58,7 +58,6 @@ void for_each_setting(Of& of, const Visit& visit) {
     visit("is_unfenced", of.is_unfenced);
     visit("may_leave", of.may_leave);
     visit("drops_failed", of.drops_failed);
-    visit("loss_remembered_ppm", of.loss_remembered_ppm);
     visit("propagation", of.propagation);
     visit("port_buffer_bytes", of.port_buffer_bytes);
     visit("socket_buffer_bytes", of.socket_buffer_bytes);

@@ -264,8 +264,6 @@ struct CoreConfig : BroadcastSettings {
     std::uint32_t chunk_bytes = 1444;  ///< 1472 minus header and tag, at MTU 1500.
     /// The chunk size to fall back to where a path drops the larger packets; 0: none.
     std::uint32_t chunk_bytes_fallback = 0;
-    /// Loss in an earlier broadcast, packets in a million.
-    std::optional<std::uint32_t> loss_remembered_ppm{};
     std::uint32_t resident_blocks = 64;
     /// Spare buffers, on disk, for blocks that lack chunks when `resident_blocks` are in use.
     std::uint32_t spill_blocks = 0;

@@ -116,18 +116,13 @@ struct ParityLimits {
     std::uint32_t symbols_max = 64;
     /// if it has at most this number of blocks.
     std::uint32_t coded_blocks_max = 8;
-    /// The number of parities,
-    std::uint8_t parities_few = 8;
-    /// or this number if an earlier broadcast lost more than few_loss_ppm.
-    std::uint8_t parities_many = 16;
-    std::uint32_t few_loss_ppm = 20'000;
+    std::uint8_t parities = 8;
     /// A DESCRIBE follows after this number of parities.
     std::uint32_t describe_every = 3;
     /// An object of at most this number of chunks costs hardly more to send than to offer.
     std::uint32_t offered_symbols_max = 16;
-    /// How often the first OFFER is sent at once with parities_few,
-    std::uint16_t offers_few = 2;
-    std::uint16_t offers_many = 3;  ///< and with parities_many.
+    /// How often the first OFFER of such an object is sent at once.
+    std::uint16_t offers = 2;
 };
 
 struct FeedbackLimits {

@@ -7,12 +7,6 @@
 #include <algorithm>
 
 namespace stage::core {
-namespace {
-
-/// Lost, where nothing is remembered: 1 %.
-constexpr std::uint32_t kUnknownLossPpm = 10'000;
-
-}  // namespace
 
 std::vector<ParityCode::Symbol> ParityCode::symbols() const {
     const Cut cut{chunk_bytes};
@@ -46,14 +40,10 @@ std::uint64_t symbols_most(const CoreConfig& config, const ObjectShape& shape) {
 std::uint8_t parities_for(const CoreConfig& config,
                           const ObjectShape& shape,
                           const ParityLimits& limits) {
-    if (symbols_most(config, shape) > limits.symbols_max ||
-        shape.blocks > limits.coded_blocks_max ||
-        !has_room_for_parities(config, shape.blocks)) {
-        return 0;
-    }
-    const bool is_few =
-        config.loss_remembered_ppm.value_or(kUnknownLossPpm) <= limits.few_loss_ppm;
-    return is_few ? limits.parities_few : limits.parities_many;
+    const bool is_small = symbols_most(config, shape) <= limits.symbols_max &&
+                          shape.blocks <= limits.coded_blocks_max &&
+                          has_room_for_parities(config, shape.blocks);
+    return is_small ? limits.parities : 0;
 }
 
 bool may_go_with_offers(const CoreConfig& config,

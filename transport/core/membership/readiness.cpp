@@ -164,9 +164,8 @@ bool Readiness::poll(Instant now, ControlQueue& out) {
     }
     offered_at_ = now;
     // A receiver that loses it loses all that follows it.
-    const bool is_few = parities_ <= parity_.parities_few;
-    const std::uint16_t copies = is_few ? parity_.offers_few : parity_.offers_many;
-    out.push_group(wire::PacketType::offer, offer(now), goes_with_offers() ? copies : 1);
+    out.push_group(
+        wire::PacketType::offer, offer(now), goes_with_offers() ? parity_.offers : 1);
     return true;
 }
 

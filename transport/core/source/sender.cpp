@@ -793,7 +793,7 @@ void Sender::Transmission::tell_pulse(Instant now, std::optional<Rank> to, std::
 /// found: OFFERs are limited in number, and what follows them has tokens of its own.
 void Sender::Transmission::send_to_late(Instant now) {
     const SourceBlocks::Whole whole = blocks.whole();
-    pacer.grant((limits.parity.offers_many + whole.chunks) *
+    pacer.grant((limits.parity.offers + 1 + whole.chunks) *
                 (config.chunk_bytes + kWireOverheadBytes));
     repairs.repeat(now, whole.runs);
 }

@@ -109,13 +109,10 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, bad_digests_max);
     SAYS(parity, symbols_max);
     SAYS(parity, coded_blocks_max);
-    SAYS(parity, parities_few);
-    SAYS(parity, parities_many);
-    SAYS(parity, few_loss_ppm);
+    SAYS(parity, parities);
     SAYS(parity, describe_every);
     SAYS(parity, offered_symbols_max);
-    SAYS(parity, offers_few);
-    SAYS(parity, offers_many);
+    SAYS(parity, offers);
     SAYS(feedback, representatives);
     SAYS(feedback, interval);
     SAYS(feedback, interval_packets);

@@ -323,7 +323,7 @@ TEST_CASE("a small object's offer waits for its descriptors, and nothing leaves 
     CHECK(readiness.poll(kStart, out));
     CHECK(readiness.may_begin());
     const auto sent = drained(out);
-    CHECK(sent.at(0).count == ParityLimits{}.offers_few);
+    CHECK(sent.at(0).count == ParityLimits{}.offers);
     CHECK(wire::read_offer(sent.at(0).body)->descriptors.size() == 2);
     CHECK_FALSE(readiness.deadline());  // All had answered.
 }
