@@ -294,6 +294,18 @@ TEST_CASE("where all members stop for longer than a time-out none blames another
     CHECK(world.now() < world.wire_time() + 12s);
 }
 
+// It has heard the OFFER only, and wakes after ready_timeout.
+TEST_CASE("a member that stops before the first PULSE goes on with the others", "[relay]") {
+    RelayPlan plan{.members = 8, .object_bytes = 16U << 20U};
+    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    const std::uint32_t stopped = GENERATE(1U, 3U, 7U);
+    CAPTURE(plan.degree, stopped);
+    plan.stops = {{stopped, {.from = 5ms, .until = 14s}}};
+    RelayWorld world{plan};
+    world.run(60s);
+    expect_all_released(world, plan.members);
+}
+
 TEST_CASE("a member whose disk refuses a block ends the relay with its name", "[relay]") {
     RelayWorld world{
         {.members = 8, .object_bytes = 16U << 20U, .refused_store = std::pair{5U, 7U}}};
