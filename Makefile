@@ -58,7 +58,7 @@ deps_test := $(deps_deb) $(deps_judges) \
   clang-format clang-tidy shellcheck    $(# format, lint) \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
   openmpi-bin libopenmpi-dev            $(# its jobs, and programs with libstagecast-mpi) \
-  mpich libmpich-dev socat              $(# such programs, and mpirun's way to its hosts) \
+  mpich libmpich-dev gfortran socat     $(# such programs, and mpirun's way to its hosts) \
   python3-mpi4py                        $(# one in Python) \
   openssh-server openssh-client pdsh clustershell $(# what starts programs where no daemon is) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \

@@ -18,7 +18,9 @@
 
 enum { COMMS = 6, LONGEST = 700000 };
 
-static int below(uint64_t* state, int limit) { return (int)(next(state) % (uint64_t)limit); }
+static int below(uint64_t* state, int limit) {
+    return (int)(next(state) % (uint64_t)limit);
+}
 
 // ---- layouts of `count` ints in memory, all of the same type signature
 
@@ -27,13 +29,19 @@ enum { PLAIN, VECTOR, STRUCT, REVERSED, LAYOUTS };
 
 static int place_of(int layout, int i) {
     switch (layout) {
-        case VECTOR: return i / 2 * 3 + i % 2;  // Two of three.
-        case STRUCT: return i == 0 ? 0 : i + 4;
-        case REVERSED: return i % 2 == 0 ? i + 1 : i - 1;  // Pairs, the second first.
-        default: return i;
+        case VECTOR:
+            return i / 2 * 3 + i % 2;  // Two of three.
+        case STRUCT:
+            return i == 0 ? 0 : i + 4;
+        case REVERSED:
+            return i % 2 == 0 ? i + 1 : i - 1;  // Pairs, the second first.
+        default:
+            return i;
     }
 }
-static int room_of(int layout, int count) { return layout == VECTOR ? count / 2 * 3 : count + 4; }
+static int room_of(int layout, int count) {
+    return layout == VECTOR ? count / 2 * 3 : count + 4;
+}
 
 static MPI_Datatype type_of(int layout, int count, int* of_type) {
     MPI_Datatype type = MPI_INT;
@@ -59,8 +67,8 @@ static MPI_Datatype type_of(int layout, int count, int* of_type) {
 }
 
 // `count` is even. The layout may differ from rank to rank.
-static void broadcast(MPI_Comm comm, int root, int count, int layout, uint64_t mark, int call,
-                      int at_once) {
+static void broadcast(
+    MPI_Comm comm, int root, int count, int layout, uint64_t mark, int call, int at_once) {
     const int room = room_of(layout, count);
     int* const buffer = malloc((size_t)room * sizeof(int));
     int of_type = 0;
@@ -108,7 +116,8 @@ static int draw_count(uint64_t* shared) {
     const int kind = below(shared, 8);
     const int longest = kind == 0 ? LONGEST : kind < 4 ? 40000 : 4000;
     // (16384 ints are the least length of the tests.)
-    return kind == 7 ? 16384 + 2 * (below(shared, 5) - 2) : 2 * (1 + below(shared, longest / 2));
+    return kind == 7 ? 16384 + 2 * (below(shared, 5) - 2)
+                     : 2 * (1 + below(shared, longest / 2));
 }
 
 static MPI_Comm make_comm(uint64_t* shared) {
@@ -239,7 +248,13 @@ static void early(int count) {
         if (world_rank % 2 == 0) {
             MPI_Isend(bytes, LENGTH, MPI_BYTE, to, call, MPI_COMM_WORLD, &request);
         } else {
-            MPI_Recv(bytes + LENGTH, LENGTH, MPI_BYTE, from, call, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(bytes + LENGTH,
+                     LENGTH,
+                     MPI_BYTE,
+                     from,
+                     call,
+                     MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
             if (bytes[LENGTH] != from || bytes[2 * LENGTH - 1] != from) {
                 complain("a wrong message", call, 0);
             }

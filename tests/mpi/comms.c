@@ -178,8 +178,15 @@ static void topologies(void) {
     MPI_Cart_sub(grid, other_way, &line);
     use_and_free(line);
     MPI_Comm_free(&grid);
-    MPI_Dist_graph_create(
-        MPI_COMM_WORLD, 1, &world_rank, &one_each, &next_one, &one_each, MPI_INFO_NULL, 0, &grid);
+    MPI_Dist_graph_create(MPI_COMM_WORLD,
+                          1,
+                          &world_rank,
+                          &one_each,
+                          &next_one,
+                          &one_each,
+                          MPI_INFO_NULL,
+                          0,
+                          &grid);
     use_and_free(grid);
 }
 
@@ -241,7 +248,9 @@ static void file_of_all(const char* path) {
     for (int i = 0; i < COUNT; ++i) {
         values[i] = value_at((uint64_t)world_rank, i);
     }
-    if (MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+    if (MPI_File_open(
+            MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) !=
+        MPI_SUCCESS) {
         complain("no file", calls, 0);
         return;
     }

@@ -13,10 +13,8 @@ program fortran
       integer(c_int) :: values(*)
       integer(c_int), value :: count, root, comm
     end subroutine
-    integer(c_int) function alarm(seconds) bind(c)
-      import :: c_int
-      integer(c_int), value :: seconds
-    end function
+    subroutine leave_late() bind(c)
+    end subroutine
   end interface
   external :: broadcast_old
   integer, parameter :: lengths(4) = [1, 300, 2000, 40000]
@@ -43,10 +41,8 @@ program fortran
   end do
   if (wrong == 0) print '(a,i0,a)', 'rank ', rank, ': ok'
   flush (6)
-  call MPI_Barrier(MPI_COMM_WORLD)
-  if (alarm(3) < 0) stop 1
+  call leave_late()
   call MPI_Finalize()
-  if (alarm(0) < 0) stop 1
 
 contains
 

@@ -32,7 +32,8 @@ static unsigned char byte_at(int call, int i) {
 static double broadcast(struct loop* loop, int length, int root) {
     const int call = ++loop->calls;
     for (int i = 0; i < length; ++i) {
-        loop->bytes[i] = loop->rank == root ? byte_at(call, i) : (unsigned char)~byte_at(call, i);
+        loop->bytes[i] =
+            loop->rank == root ? byte_at(call, i) : (unsigned char)~byte_at(call, i);
     }
     MPI_Barrier(loop->comm);
     const double begun = MPI_Wtime();
@@ -56,7 +57,13 @@ static void print(const struct loop* loop, int length, const char* root, double 
     MPI_Reduce(&mean, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, loop->comm);
     if (loop->rank == 0) {
         printf("latency %s %d %d %s %.1f %.1f %.1f\n",
-               loop->name, loop->size, length, root, 1e6 * least, 1e6 * sum / loop->size, 1e6 * most);
+               loop->name,
+               loop->size,
+               length,
+               root,
+               1e6 * least,
+               1e6 * sum / loop->size,
+               1e6 * most);
         fflush(stdout);
     }
 }
@@ -105,13 +112,17 @@ int main(int argc, char** argv) {
     const int longest = argc > 1 ? atoi(argv[1]) : 1 << 20;
     const int count = argc > 2 ? atoi(argv[2]) : 10;
     for (int some = 2; some < size; some *= 2) {
-        MPI_Comm_split(MPI_COMM_WORLD, world_rank < some ? 0 : MPI_UNDEFINED, world_rank, &part);
+        MPI_Comm_split(
+            MPI_COMM_WORLD, world_rank < some ? 0 : MPI_UNDEFINED, world_rank, &part);
         run(part, "first", longest, count);
     }
     run(MPI_COMM_WORLD, "all", longest, count);
     for (int some = 2; some <= 3; ++some) {  // The ranks of one group are on different nodes.
         const int groups = size / some;
-        MPI_Comm_split(MPI_COMM_WORLD, world_rank < groups * some ? world_rank % groups : MPI_UNDEFINED, 0, &part);
+        MPI_Comm_split(MPI_COMM_WORLD,
+                       world_rank < groups * some ? world_rank % groups : MPI_UNDEFINED,
+                       0,
+                       &part);
         run(part, "together", longest, count);
     }
     return finish();

@@ -36,7 +36,7 @@ compile() {
   case $1 in
     calls) "mpicc.$2" -std=gnu99 "${flags[@]}" -o "$place/$1-$2" "$MPI_HOME/$1.c" "$place/libstagecast-mpi-$2.so.0" -Wl,-rpath,/srv/mpi ;;
     tool) "mpicc.$2" -std=gnu11 "${flags[@]}" -shared -fPIC -o "$place/$1-$2.so" "$MPI_HOME/$1.c" ;;
-    fortran) ! has_fortran "$2" || "mpif90.$2" -O1 -o "$place/$1-$2" "$MPI_HOME/$1.f90" "$MPI_HOME/$1_c.c" ;;
+    fortran) ! has_fortran "$2" || "mpif90.$2" -O1 -I "$MPI_HOME/../.." -o "$place/$1-$2" "$MPI_HOME/$1.f90" "$MPI_HOME/$1_c.c" ;;
     *) "mpicc.$2" -std=gnu11 "${flags[@]}" -pthread -o "$place/$1-$2" "$MPI_HOME/$1.c" ;;
   esac
 }

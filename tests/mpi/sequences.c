@@ -12,23 +12,29 @@
 
 enum { COMMS = 4, STEPS = 16, LONGEST = 100000, SECONDS_MAX = 120 };
 
-static uint64_t shared;  // All ranks draw alike from it.
+static uint64_t shared;             // All ranks draw alike from it.
 static volatile sig_atomic_t seed;  // Read by give_up().
 static volatile sig_atomic_t step;
 
-static int below(int limit) { return (int)(next(&shared) % (uint64_t)limit); }
+static int below(int limit) {
+    return (int)(next(&shared) % (uint64_t)limit);
+}
 
 // ---- messages
 
 enum { BYTES, INTS, DOUBLES, SHORTS, PAIRS, TYPES };
 
 // PAIRS: two ints, and the room of one between them.
-static int is_gap(int type, int i) { return type == PAIRS && i % 12 >= 4 && i % 12 < 8; }
+static int is_gap(int type, int i) {
+    return type == PAIRS && i % 12 >= 4 && i % 12 < 8;
+}
 static int extent_of(int type) {
     static const int extents[TYPES] = {1, 4, 8, 6, 12};
     return extents[type];
 }
-static int size_of(int type) { return type == PAIRS ? 8 : extent_of(type); }
+static int size_of(int type) {
+    return type == PAIRS ? 8 : extent_of(type);
+}
 
 static MPI_Datatype make_type(int type) {
     static const MPI_Datatype plain[] = {MPI_BYTE, MPI_INT, MPI_DOUBLE};
@@ -50,12 +56,18 @@ static unsigned char byte_at(uint64_t mark, int i) {
 
 static int draw_bytes(void) {
     switch (below(8)) {
-        case 0: return below(LONGEST + 1);
-        case 1: return 0;
-        case 2: return below(20000);
-        case 3: return 8192 - 8 + below(16);
-        case 4: return 1024 - 8 + below(16);
-        default: return below(2000);
+        case 0:
+            return below(LONGEST + 1);
+        case 1:
+            return 0;
+        case 2:
+            return below(20000);
+        case 3:
+            return 8192 - 8 + below(16);
+        case 4:
+            return 1024 - 8 + below(16);
+        default:
+            return below(2000);
     }
 }
 
@@ -197,14 +209,19 @@ static void sequence(void) {
                 comms[other] = made;
                 break;
             }
-            case 1: sum_up(comms[which], below(2)); break;
+            case 1:
+                sum_up(comms[which], below(2));
+                break;
             case 2:
                 if (comms[which] != MPI_COMM_NULL) {
                     MPI_Barrier(comms[which]);
                 }
                 break;
-            case 3: broadcast_within(comms[which]); break;
-            default: broadcast(comms[which]);
+            case 3:
+                broadcast_within(comms[which]);
+                break;
+            default:
+                broadcast(comms[which]);
         }
     }
     for (int i = 1; i < COMMS; ++i) {
@@ -216,7 +233,12 @@ static void sequence(void) {
 static void give_up(int signal) {
     char text[80];
     (void)signal;
-    const int length = snprintf(text, sizeof text, "rank %d: seed %d does not end in step %d\n", world_rank, (int)seed, (int)step);
+    const int length = snprintf(text,
+                                sizeof text,
+                                "rank %d: seed %d does not end in step %d\n",
+                                world_rank,
+                                (int)seed,
+                                (int)step);
     const ssize_t written = write(STDOUT_FILENO, text, (size_t)length);
     sleep(3);
     _exit(written == length ? 3 : 4);

@@ -27,7 +27,8 @@ static void broadcast(MPI_Comm comm, int root, int length, uint64_t mark) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     for (int i = 0; i <= length; ++i) {
-        bytes[i] = (unsigned char)(rank == root && i < length ? byte_at(mark, i) : ~byte_at(mark, i));
+        bytes[i] =
+            (unsigned char)(rank == root && i < length ? byte_at(mark, i) : ~byte_at(mark, i));
     }
     MPI_Bcast(bytes, length, MPI_BYTE, root, comm);
     ++calls;
@@ -75,8 +76,10 @@ static void roots(int count) {
     uint64_t shared = 4;
     for (int call = 0; call < count; ++call) {
         broadcast(MPI_COMM_WORLD, call % size, draw_length(&shared), next(&shared));
-        broadcast(
-            MPI_COMM_WORLD, (int)(next(&shared) % (uint64_t)size), draw_length(&shared), next(&shared));
+        broadcast(MPI_COMM_WORLD,
+                  (int)(next(&shared) % (uint64_t)size),
+                  draw_length(&shared),
+                  next(&shared));
     }
 }
 

@@ -4,7 +4,9 @@
 
 static int broadcasts;
 
-int MPI_Init(int* argc, char*** argv) { return PMPI_Init(argc, argv); }
+int MPI_Init(int* argc, char*** argv) {
+    return PMPI_Init(argc, argv);
+}
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     return PMPI_Init_thread(argc, argv, required, provided);
@@ -15,7 +17,9 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm
     return PMPI_Bcast(buffer, count, datatype, root, comm);
 }
 
-int MPI_Comm_free(MPI_Comm* comm) { return PMPI_Comm_free(comm); }
+int MPI_Comm_free(MPI_Comm* comm) {
+    return PMPI_Comm_free(comm);
+}
 
 int MPI_Finalize(void) {
     int rank = 0;

@@ -95,17 +95,44 @@ static void try_derived(MPI_Datatype type) {
 }
 
 static void predefined(void) {
-    const MPI_Datatype types[] = {
-        MPI_CHAR,       MPI_SIGNED_CHAR,    MPI_UNSIGNED_CHAR, MPI_BYTE,
-        MPI_SHORT,      MPI_UNSIGNED_SHORT, MPI_INT,           MPI_UNSIGNED,
-        MPI_LONG,       MPI_UNSIGNED_LONG,  MPI_LONG_LONG,     MPI_UNSIGNED_LONG_LONG,
-        MPI_FLOAT,      MPI_DOUBLE,         MPI_LONG_DOUBLE,   MPI_WCHAR,
-        MPI_C_BOOL,     MPI_INT8_T,         MPI_INT16_T,       MPI_INT32_T,
-        MPI_INT64_T,    MPI_UINT8_T,        MPI_UINT16_T,      MPI_UINT32_T,
-        MPI_UINT64_T,   MPI_AINT,           MPI_OFFSET,        MPI_COUNT,
-        MPI_PACKED,     MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX,
-        MPI_2INT,       MPI_SHORT_INT,      MPI_LONG_INT,      MPI_FLOAT_INT,
-        MPI_DOUBLE_INT, MPI_LONG_DOUBLE_INT};
+    const MPI_Datatype types[] = {MPI_CHAR,
+                                  MPI_SIGNED_CHAR,
+                                  MPI_UNSIGNED_CHAR,
+                                  MPI_BYTE,
+                                  MPI_SHORT,
+                                  MPI_UNSIGNED_SHORT,
+                                  MPI_INT,
+                                  MPI_UNSIGNED,
+                                  MPI_LONG,
+                                  MPI_UNSIGNED_LONG,
+                                  MPI_LONG_LONG,
+                                  MPI_UNSIGNED_LONG_LONG,
+                                  MPI_FLOAT,
+                                  MPI_DOUBLE,
+                                  MPI_LONG_DOUBLE,
+                                  MPI_WCHAR,
+                                  MPI_C_BOOL,
+                                  MPI_INT8_T,
+                                  MPI_INT16_T,
+                                  MPI_INT32_T,
+                                  MPI_INT64_T,
+                                  MPI_UINT8_T,
+                                  MPI_UINT16_T,
+                                  MPI_UINT32_T,
+                                  MPI_UINT64_T,
+                                  MPI_AINT,
+                                  MPI_OFFSET,
+                                  MPI_COUNT,
+                                  MPI_PACKED,
+                                  MPI_C_FLOAT_COMPLEX,
+                                  MPI_C_DOUBLE_COMPLEX,
+                                  MPI_C_LONG_DOUBLE_COMPLEX,
+                                  MPI_2INT,
+                                  MPI_SHORT_INT,
+                                  MPI_LONG_INT,
+                                  MPI_FLOAT_INT,
+                                  MPI_DOUBLE_INT,
+                                  MPI_LONG_DOUBLE_INT};
     for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
         try(types[i]);
     }
@@ -123,6 +150,12 @@ static void derived(void) {
     const MPI_Datatype types[3] = {MPI_DOUBLE, MPI_CHAR, MPI_SHORT};
     MPI_Type_contiguous(0, MPI_INT, &type);
     try_derived(type);
+#if MPI_VERSION >= 4
+    MPI_Type_contiguous_c(11, MPI_INT, &type);
+    try_derived(type);
+    MPI_Type_vector_c(5, 3, 7, MPI_FLOAT, &type);
+    try_derived(type);
+#endif
     MPI_Type_contiguous(11, MPI_SHORT_INT, &type);
     try_derived(type);
     MPI_Type_vector(5, 3, -7, MPI_FLOAT, &type);
@@ -168,7 +201,8 @@ static void by_address(void) {
 
 // ---- wrong calls
 
-static void expect(int class, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+static void expect(
+    int class, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     int got = MPI_SUCCESS;
     ++calls;
     MPI_Error_class(MPI_Bcast(buffer, count, type, root, comm), &got);

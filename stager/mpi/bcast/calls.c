@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <mpi.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,9 @@
 // The function's other name.
 #define ALIAS(name) EXPORTED __attribute__((alias(#name)))
 
-// Of this process, set before a second thread can call.
-static struct stagecast_settings settings;
-static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+// Of this process, set before a second thread can call. Off until MPI_Init has agreed on them: a rank
+// that begins MPI in another way (shmem_init, MPI_Session_init) knows only its own environment.
+static struct stagecast_settings settings = {.mode = STAGECAST_BCAST_OFF};
 static int keyval = MPI_KEYVAL_INVALID;  // Of the attribute that leads to the comm_group.
 
 static struct counters {
@@ -38,19 +37,20 @@ static int on_delete(MPI_Comm comm, int key, void* value, void* extra) {
     return MPI_SUCCESS;
 }
 
-static void prepare(void) {
-    settings = stagecast_settings_of_environment();
+// The environment of the first rank is that of all.
+static int agree_on_settings(void) {
+    struct stagecast_settings agreed = stagecast_settings_of_environment();
+    const int error = mpi_behind.bcast(
+        &agreed, (int)(sizeof agreed / sizeof(int64_t)), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
     if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL) !=
         MPI_SUCCESS) {
         keyval = MPI_KEYVAL_INVALID;
     }
-}
-
-// The environment of the first rank is that of all.
-static int agree_on_settings(void) {
-    (void)pthread_once(&prepared, prepare);
-    return mpi_behind.bcast(
-        &settings, (int)(sizeof settings / sizeof(int64_t)), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    settings = agreed;
+    return MPI_SUCCESS;
 }
 
 EXPORTED int MPI_Init(int* argc, char*** argv) {
@@ -148,7 +148,6 @@ ALIAS(MPI_Comm_disconnect) int PMPI_Comm_disconnect(MPI_Comm* comm);
 // in different order, and waits for ever. So one that has no group yet gets none any more: all ranks
 // call this between the same calls of MPI_Bcast.
 static int settle(MPI_Comm comm) {
-    (void)pthread_once(&prepared, prepare);
     if (settings.mode == STAGECAST_BCAST_OFF || comm == MPI_COMM_NULL ||
         keyval == MPI_KEYVAL_INVALID) {
         return MPI_SUCCESS;
@@ -269,7 +268,6 @@ static struct stagecast_trial* trial_of(struct comm_group* group, size_t bytes, 
 
 static int broadcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     struct comm_group* group = NULL;
-    (void)pthread_once(&prepared, prepare);
     const size_t bytes =
         settings.mode == STAGECAST_BCAST_OFF ? 0 : bytes_of(count, datatype, comm);
     const int is_short = bytes > 0 && bytes < (size_t)settings.least_bytes;

@@ -184,6 +184,14 @@ int comm_group_make(struct comm_group* group,
     group->is_made = 1;
     if (error == MPI_SUCCESS && group->size >= least && is_of_one_world(comm, group->size)) {
         error = agree_on_room(comm, &has_room);
+        if (!has_room && rank == 0 && settings->is_verbose) {
+            fprintf(stderr,
+                    "stagecast: a communicator of %d ranks: %d others have groups, or a "
+                    "process has "
+                    "half of its file descriptors open\n",
+                    group->size,
+                    GROUPS_MAX);
+        }
     }
     if (error == MPI_SUCCESS && has_room) {
         error = split(comm, rank, group);
@@ -332,21 +340,35 @@ static int carry(struct comm_group* group,
     return error;
 }
 
+// (MPICH's older call aborts the program for a type that a call with large counts has made.)
+static int is_named(MPI_Datatype datatype) {
+    int combiner = 0;
+#if MPI_VERSION >= 4
+    MPI_Count integers = 0;
+    MPI_Count addresses = 0;
+    MPI_Count counts = 0;
+    MPI_Count types = 0;
+    const int error =
+        PMPI_Type_get_envelope_c(datatype, &integers, &addresses, &counts, &types, &combiner);
+#else
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    const int error =
+        PMPI_Type_get_envelope(datatype, &integers, &addresses, &types, &combiner);
+#endif
+    return error == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
+}
+
 // Whether the order in memory is that of the type map, without gaps. (A type of the same extent
 // may have its parts in another order.)
 static int is_plain(MPI_Datatype datatype) {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
     int size = 0;
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    int combiner = 0;
     return PMPI_Type_get_extent(datatype, &lower, &extent) == MPI_SUCCESS && lower == 0 &&
            PMPI_Type_size(datatype, &size) == MPI_SUCCESS && extent == size &&
-           PMPI_Type_get_envelope(datatype, &integers, &addresses, &types, &combiner) ==
-               MPI_SUCCESS &&
-           combiner == MPI_COMBINER_NAMED;
+           is_named(datatype);
 }
 
 // What the MPI says of the arguments, at each rank by itself: of a datatype that is not committed, for
