@@ -1,5 +1,3 @@
-// Apart from other files because the kernel's header and the C library's both define tcp_info,
-// and the library's lacks what is read here.
 #include "transport/tcp/send_pace.h"
 
 #include <linux/tcp.h>

@@ -11,8 +11,9 @@ using std::chrono::milliseconds;
 /// A shorter queue delays a repair by less than a process does that is scheduled late. Where
 /// the path itself takes longer, half of its RTT.
 constexpr Duration kQueueMin = milliseconds{5};
-/// A queue of one's own is gone after this number of samples, or much shorter.
-constexpr std::uint32_t kDrainSamples = 8;
+/// A queue of one's own is gone after this time, or much shorter. (One of more than some 0.3 s
+/// is taken for others'.)
+constexpr Duration kDrainTime = 8 * SendPace::kInterval;
 /// Samples without a queue, after which the rate grows twice as fast.
 constexpr std::uint32_t kGrowSamples = 4;
 constexpr std::uint32_t kDoublingsMax = 3;
@@ -33,8 +34,12 @@ std::uint64_t share(std::uint64_t rate, Duration part, Duration whole) {
 void SendPace::on_sample(const PathSample& sample) {
     const std::optional<PathSample> last = std::exchange(last_, sample);
     const std::optional<PathSample> first = std::exchange(before_last_, last);
-    if (!first || sample.at < free_until_ || sample.at > first->at + 8 * kInterval ||
+    if (!first || sample.at > first->at + 8 * kInterval ||
         sample.delivered_bytes < first->delivered_bytes) {
+        drain_.reset();
+        return;
+    }
+    if (sample.at < free_until_) {
         return;
     }
     delivered_[next_++ % delivered_.size()] =
@@ -53,34 +58,32 @@ std::uint64_t SendPace::path_rate() const {
 }
 
 void SendPace::on_queue(const PathSample& sample, Duration queue) {
-    if (!was_long_) {
-        was_long_ = queue;
-        samples_ = 0;
-    } else if (++samples_ >= kDrainSamples) {
-        if (queue > *was_long_ * 3 / 4) {
-            was_long_.reset();
-            rate_ = 0;
-            free_until_ = sample.at + free_for_;
-            free_for_ = std::min(2 * free_for_, kFreeForMax);
-            return;
-        }
-        was_long_ = queue;
-        samples_ = 0;
+    const bool is_over = drain_ && sample.at >= drain_->since + kDrainTime;
+    if (is_over && queue > drain_->queue * 3 / 4) {
+        drain_.reset();
+        rate_ = 0;
+        free_until_ = sample.at + free_for_;
+        free_for_ = std::min(2 * free_for_, kFreeForMax);
+        return;
     }
-    // While there is a queue the path delivers what it can, however little is sent. This
-    // empties it in two intervals, a longer one by half an interval in each.
-    rate_ = share(path_rate(), kInterval - std::min(queue / 2, kInterval / 2), kInterval);
+    if (!drain_ || is_over) {
+        drain_ = {.since = sample.at, .queue = queue, .path_rate = path_rate()};
+    }
+    // While a queue is this connection's the path delivers what it can, however little is sent.
+    // This empties it in two intervals, a longer one by half an interval in each.
+    const Duration spared = std::min(queue / 2, kInterval / 2);
+    rate_ = share(drain_->path_rate, kInterval - spared, kInterval);
 }
 
 void SendPace::on_no_queue() {
-    if (was_long_) {
-        was_long_.reset();
-        samples_ = 0;
+    if (drain_) {
+        drain_.reset();
+        grown_ = 0;
         free_for_ = kFreeFor;
         rate_ = path_rate();
         return;
     }
-    const std::uint32_t doublings = std::min(samples_++ / kGrowSamples, kDoublingsMax);
+    const std::uint32_t doublings = std::min(grown_++ / kGrowSamples, kDoublingsMax);
     rate_ += (rate_ / 64) << doublings;
     if (rate_ > 4 * path_rate()) {
         rate_ = 0;  // There is less to send, and nothing was learned for long.

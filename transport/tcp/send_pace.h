@@ -46,6 +46,13 @@ class SendPace {
     [[nodiscard]] std::uint64_t bytes_per_s() const { return rate_; }
 
   private:
+    /// A time in which the queue must become shorter.
+    struct Drain {
+        Instant since{};
+        Duration queue{};             ///< Then.
+        std::uint64_t path_rate = 0;  ///< Then.
+    };
+
     void on_queue(const PathSample& sample, Duration queue);
     void on_no_queue();
     [[nodiscard]] std::uint64_t path_rate() const;
@@ -55,9 +62,9 @@ class SendPace {
     std::array<std::uint64_t, 4> delivered_{};  ///< Per second, in the last pairs of intervals.
     std::size_t next_ = 0;                      ///< The oldest of them.
     std::optional<PathSample> before_last_;
-    std::optional<Duration> was_long_;  ///< The queue when this connection began to drain it.
-    std::uint32_t samples_ = 0;         ///< Since then, or since the queue was gone.
-    Instant free_until_{};              ///< The queue is others'.
+    std::optional<Drain> drain_;
+    std::uint32_t grown_ = 0;  ///< Samples since the queue was gone.
+    Instant free_until_{};     ///< The queue is others'.
     Duration free_for_ = kFreeFor;
 };
 

@@ -46,6 +46,7 @@ bool TcpConnection::read(std::vector<ReceivedPacket>& packets) {
     }
     const ::ssize_t got = ::recv(socket_.get(), room_.get() + filled_, wanted, 0);
     if (got <= 0) {
+        was_reset_ = got < 0 && errno == ECONNRESET;
         return got < 0 && is_momentary(errno);
     }
     filled_ += static_cast<std::size_t>(got);

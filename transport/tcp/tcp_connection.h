@@ -28,6 +28,8 @@ class TcpConnection {
     void open(UniqueFd socket) { socket_ = std::move(socket); }
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
+    /// Its peer, or a host on the way, ended it by a reset.
+    [[nodiscard]] bool was_reset() const { return was_reset_; }
     [[nodiscard]] bool has_socket() const { return socket_.get() >= 0; }
     /// True if it has received anything.
     [[nodiscard]] bool is_heard() const { return is_heard_; }
@@ -61,6 +63,7 @@ class TcpConnection {
     std::size_t filled_ = 0;
     std::size_t cut_ = 0;  ///< Up to here it was delivered.
     bool is_heard_ = false;
+    bool was_reset_ = false;
     bool has_first_ = false;      ///< A packet was delivered.
     std::size_t frame_left_ = 0;  ///< Of the present frame.
     std::size_t packet_bytes_ = 0;

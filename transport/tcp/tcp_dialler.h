@@ -37,8 +37,13 @@ class TcpDialler {
     /// Begins a dial. False if not even a first attempt can be made. Requires that none with
     /// this end is under way.
     [[nodiscard]] bool dial(LinkEnd to, const Address& address);
-    /// The next dials' connections have segments of at most that many bytes.
-    void narrow(std::uint16_t segment_bytes) { shaping_.segment_bytes = segment_bytes; }
+    /// The next dials' connections have segments of at most that many bytes, if they had longer
+    /// ones before.
+    void narrow(std::uint16_t segment_bytes) {
+        const bool is_less =
+            shaping_.segment_bytes == 0 || segment_bytes < shaping_.segment_bytes;
+        shaping_.segment_bytes = is_less ? segment_bytes : shaping_.segment_bytes;
+    }
     /// Ends the dial, if there is one, without a result.
     void give_up(LinkEnd to) { dials_.erase(to); }
     /// Makes the attempts that are due, and appends the dials that ended.

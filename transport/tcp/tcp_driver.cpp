@@ -130,11 +130,11 @@ void TcpDriver::probe(Link& link) {
     link.probe_at = read_clock() + kProbeFirst;
 }
 
-/// How the end of a connection is reported. One that this member made, and from which it heard
-/// nothing, not even the probe, makes the next ones shorter.
+/// How the end of a connection is reported. One that this member made, that its peer reset when
+/// it had judged its probe, and from which nothing was heard makes the next ones shorter.
 LinkEvent::Kind TcpDriver::end_of(const Link& link) {
-    const bool was_mute =
-        link.is_dialled && link.connection.has_socket() && !link.connection.is_heard();
+    const bool was_mute = link.opened_at && read_clock() >= *link.opened_at + kProbeFirst &&
+                          link.connection.was_reset() && !link.connection.is_heard();
     const std::uint32_t segment = was_mute ? probe_bytes(link) : 0;
     if (segment == 0) {
         return LinkEvent::Kind::closed;
@@ -184,6 +184,7 @@ void TcpDriver::dialled() {
         const std::uint32_t id = by_end_.at(each.to);
         if (each.socket && begin_waiting(each.socket.get(), id, true)) {
             links_.at(id).connection.open(std::move(each.socket));
+            links_.at(id).opened_at = read_clock();
             set_listening(true);  // The other attempts have given their descriptors back.
         } else {
             end(id);
@@ -267,8 +268,7 @@ void TcpDriver::connect(LinkEnd to) {
     links_.emplace(id,
                    Link{.connection = {UniqueFd{}, endpoints_.packet_bytes_max},
                         .to = to,
-                        .awaits_write = true,
-                        .is_dialled = true});
+                        .awaits_write = true});
 }
 
 /// No member hears a group, and to one without a connection nothing is sent.

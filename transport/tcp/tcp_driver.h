@@ -55,8 +55,8 @@ class TcpDriver final : public Driver {
         bool must_report_ready = false;
         bool awaits_write = false;
         SendPace pace{};
-        bool is_dialled = false;
-        std::optional<Instant> probe_at{};  ///< When to look what became of the probe.
+        std::optional<Instant> opened_at{};  ///< If this member made it.
+        std::optional<Instant> probe_at{};   ///< When to look what became of the probe.
     };
     using Links = std::map<std::uint32_t, Link>;
 
