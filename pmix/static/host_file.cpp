@@ -34,7 +34,8 @@ bool is_loopback(const IpAddress& ip) {
 
 /// A host's own name often leads it to 127.0.1.1, where no other host finds it.
 Status check_reachable(const std::vector<std::string>& names, const HostList& list) {
-    for (std::size_t i = 0; i < list.size() && !std::ranges::all_of(list, is_loopback); ++i) {
+    const bool is_local = std::ranges::all_of(list, is_loopback);
+    for (std::size_t i = 0; i < list.size() && !is_local; ++i) {
         if (is_loopback(list[i]) && !parse_ip(names[i])) {
             return Error{Blame::user,
                          names[i] + " is " + to_string(list[i]) +

@@ -34,8 +34,8 @@ Result<std::vector<udp::Rail>> own_rails(const Config& config,
     return rails;
 }
 
-/// The interface by which this node reaches the others: its own name may lead it to 127.0.1.1,
-/// as /etc/hosts often has it.
+/// The interface by which this node reaches the others: its own name may lead it to 127.0.1.1
+/// or 127.0.0.1, as /etc/hosts often has it.
 std::optional<udp::Rail> rail_towards(const std::vector<Address>& others) {
     const auto ip = others.empty() ? std::nullopt : address_towards(others.front().ip);
     if (!ip) {
@@ -54,7 +54,7 @@ Result<udp::Rail> known_rail(const udp::Neighbours& neighbours) {
     const auto known = std::ranges::find_if(here, [&](const udp::InterfaceHere& one) {
         return neighbours.own && one.address.ip == neighbours.own->ip;
     });
-    if (known == here.end()) {
+    if (known == here.end() || known->name == "lo") {
         if (auto rail = rail_towards(neighbours.others)) {
             return *std::move(rail);
         }

@@ -62,6 +62,7 @@ struct RelayLimits {
 [[nodiscard]] inline RelayLimits scaled(RelayLimits limits, const CoreConfig& config) {
     limits.silence = std::min(limits.silence, config.stall_timeout / 3);
     limits.pulse = std::min(limits.pulse, limits.silence / 6);
+    limits.away = std::min(limits.away, limits.silence / 2);
     return limits;
 }
 

@@ -5,7 +5,7 @@
 // connects to the next ancestor: the parent's parent, and at last the source. After the source
 // it begins again with its parent, more slowly each time. An ancestor that was left for
 // another one is not returned to while that one serves. One whose path carries short packets
-// only is connected to once more. A member that steps aside has the last place of the chain as
+// only is connected to again. A member that steps aside has the last place of the chain as
 // its first ancestor, and those of that place after it.
 #pragma once
 

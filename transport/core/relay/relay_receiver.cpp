@@ -401,7 +401,7 @@ void RelayReceiver::RelayReception::work(Instant now) {
 /// The time of its own absence is no other's silence.
 void RelayReceiver::RelayReception::forgive(Instant now, Duration away) {
     source_at = std::min(source_at + away, now);
-    disk_watch.forgive(away);
+    disk_watch.forgive(now, away);
     for (Stripe& stripe : stripes) {
         stripe.parent.forgive(now, away);
         stripe.children.forgive(now, away);

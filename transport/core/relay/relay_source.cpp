@@ -287,7 +287,7 @@ void RelaySource::RelayTransmission::work(Instant now) {
 void RelaySource::RelayTransmission::forgive(Instant now, Duration away) {
     moved_at = std::min(moved_at + away, now);
     lost_at = std::min(lost_at + away, now);
-    disk_watch.forgive(away);
+    disk_watch.forgive(now, away);
     for (RelayChildren& children : stripes) {
         children.forgive(now, away);
     }

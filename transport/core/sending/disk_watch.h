@@ -37,7 +37,9 @@ class DiskWatch {
     }
 
     /// The member was away for this long: its disk is not to blame for that.
-    void forgive(Duration absence) { moved_at_ += absence; }
+    void forgive(Instant now, Duration absence) {
+        moved_at_ = std::min(moved_at_ + absence, now);
+    }
 
     [[nodiscard]] bool is_stuck(Instant now, Duration timeout) const {
         return under_way_ > 0 && now > moved_at_ + timeout;

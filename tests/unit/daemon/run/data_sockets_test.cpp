@@ -40,7 +40,7 @@ TEST_CASE("a relay listens on the address that the other nodes know, or reach", 
     if (!is_root()) {
         return;
     }
-    const char* const known = GENERATE("10.8.0.1", "127.0.1.1", "203.0.113.9");
+    const char* const known = GENERATE("10.8.0.1", "127.0.1.1", "127.0.0.1", "203.0.113.9");
     const udp::Neighbours neighbours{.own = address(known), .others = {address("10.8.0.2")}};
     const pid_t child = ::fork();
     if (child == 0) {
