@@ -27,16 +27,11 @@ bool is_word(std::string_view host) {
     return std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-bool is_loopback(const IpAddress& ip) {
-    return ip == *parse_ip("::1") ||
-           (ip.family == IpFamily::v4 && ip.octets[0] == std::byte{127});
-}
-
 /// A host's own name often leads it to 127.0.1.1, where no other host finds it.
 Status check_reachable(const std::vector<std::string>& names, const HostList& list) {
-    const bool is_local = std::ranges::all_of(list, is_loopback);
+    const bool is_local = std::ranges::all_of(list, &IpAddress::is_loopback);
     for (std::size_t i = 0; i < list.size() && !is_local; ++i) {
-        if (is_loopback(list[i]) && !parse_ip(names[i])) {
+        if (list[i].is_loopback() && !parse_ip(names[i])) {
             return Error{Blame::user,
                          names[i] + " is " + to_string(list[i]) +
                              " here, where the other hosts don't find it"}

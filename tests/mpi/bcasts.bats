@@ -55,6 +55,15 @@ modes() {
   each_mpi modes
 }
 
+elsewhere() {
+  LIMIT=40 bcasts "$1" force elsewhere 400000 2
+  [ -z "$(summary)" ]
+}
+
+@test "MPI that begins without the library is left alone, whatever each rank's environment says" {
+  each_mpi elsewhere
+}
+
 # (Two failures in a row, and then the group is not tried.)
 unreached() {
   local rule=(-t raw -p udp -d 239.192.68.0/24 -j DROP)

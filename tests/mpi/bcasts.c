@@ -4,11 +4,14 @@
 //     bcasts threads COUNT         three threads at once, each with a communicator of its own
 //     bcasts early COUNT           messages that end only while their sender is in MPI_Bcast
 //     bcasts large BYTES COUNT     one root, whole messages; prints "begun" once bytes travel
+//     bcasts elsewhere BYTES COUNT the same, where MPI begins without the library and ranks have different
+//                                  environments
 //
 // A random sequence is the same for the same seed.
 #define _GNU_SOURCE
 #include "tests/mpi/checks.h"
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -275,11 +278,32 @@ static void large(int bytes, int count) {
     }
 }
 
+// As shmem_init of Open MPI does: the MPI's own function, whatever was loaded before it.
+static void begin_elsewhere(int* argc, char*** argv) {
+#ifdef OPEN_MPI
+    void* const mpi = dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
+#else
+    void* const mpi = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
+#endif
+    int (*begin)(int*, char***) = NULL;
+    void* const found = mpi != NULL ? dlsym(mpi, "PMPI_Init") : NULL;
+    if (found == NULL) {
+        complain("no MPI to begin", 0, 0);
+        exit(1);
+    }
+    memcpy(&begin, &found, sizeof begin);
+    begin(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    setenv("STAGECAST_BCAST", world_rank < 2 ? "off" : "force", 1);
+}
+
 int main(int argc, char** argv) {
     int provided = 0;
     const char* const what = argc > 2 ? argv[1] : "";
     const int is_threaded = strcmp(what, "threads") == 0;
-    if (is_threaded) {
+    if (strcmp(what, "elsewhere") == 0) {
+        begin_elsewhere(&argc, &argv);
+    } else if (is_threaded) {
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     } else {
         MPI_Init(&argc, &argv);
@@ -293,7 +317,7 @@ int main(int argc, char** argv) {
         random_sequence(strtoull(argv[2], NULL, 10), atoi(argv[3]));
     } else if (strcmp(what, "early") == 0) {
         early(atoi(argv[2]));
-    } else if (strcmp(what, "large") == 0 && argc > 3) {
+    } else if ((strcmp(what, "large") == 0 || strcmp(what, "elsewhere") == 0) && argc > 3) {
         large(atoi(argv[2]), atoi(argv[3]));
     } else {
         complain("nothing to do", 0, argc);

@@ -6,6 +6,14 @@
 
 namespace stage {
 
+bool IpAddress::is_loopback() const {
+    const bool is_one = octets.back() == std::byte{1} &&
+                        std::all_of(octets.begin(), octets.end() - 1, [](std::byte each) {
+                            return each == std::byte{0};
+                        });
+    return family == IpFamily::v4 ? octets[0] == std::byte{127} : is_one;
+}
+
 std::optional<IpAddress> parse_ip(const std::string& text) {
     IpAddress address;
     if (inet_pton(AF_INET, text.c_str(), address.octets.data()) == 1) {

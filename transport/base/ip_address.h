@@ -25,6 +25,9 @@ struct IpAddress {
     /// 0.0.0.0 or ::, which names no host.
     [[nodiscard]] bool is_any() const { return octets == std::array<std::byte, 16>{}; }
 
+    /// 127.x.y.z or ::1, where no other host finds this one.
+    [[nodiscard]] bool is_loopback() const;
+
     friend bool operator==(const IpAddress&, const IpAddress&) = default;
 };
 

@@ -9,15 +9,12 @@
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/os/clock.h"
 
 #include <chrono>
 #include <optional>
 
 namespace stage {
-
-[[nodiscard]] inline Instant read_clock() {
-    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
-}
 
 /// What to add to a kernel's stamp to convert it to the loop's clock. Measures up to three
 /// times and takes the measurement during which the least time passed.

@@ -27,9 +27,6 @@ struct PathSample {
     Duration least_round_trip{};
 };
 
-/// Nothing where the kernel does not say so much.
-[[nodiscard]] std::optional<PathSample> sample_path(int socket, Instant now);
-
 class SendPace {
   public:
     static constexpr Duration kInterval = std::chrono::milliseconds{50};

@@ -1,6 +1,7 @@
 #include "transport/tcp/tcp_driver.h"
 
 #include "transport/base/invariant.h"
+#include "transport/os/clock.h"
 
 #include <sys/epoll.h>
 
@@ -30,10 +31,6 @@ constexpr Duration kProbeAgain = std::chrono::milliseconds{100};
 constexpr std::uint16_t kEthernetSegment = 1440;
 constexpr std::uint32_t kEthernetSegmentMax = 1460;
 constexpr std::uint16_t kLeastSegment = 1220;
-
-Instant read_clock() {
-    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
-}
 
 epoll_event event_of(std::uint32_t id, bool writes) {
     epoll_event event{};

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 
 namespace stage::tcp {
 namespace {
@@ -20,6 +21,14 @@ constexpr int kLeastTimeoutOption = 45;
 /// is 200 ms, for a peer that delays its ACK as long; Linux delays it by 40 ms at most, or an
 /// RTT.
 constexpr int kLeastTimeoutUs = 50'000;
+
+/// An older kernel leaves what it does not know at 0.
+std::optional<tcp_info> info_of(int socket) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    const bool is_known = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+    return is_known ? std::optional{info} : std::nullopt;
+}
 
 /// Repetitions in a row that show that the path drops a segment.
 constexpr std::uint8_t kInVain = 2;
@@ -155,18 +164,29 @@ std::uint32_t segment_bytes_of(int socket) {
     return is_known && bytes > 0 ? static_cast<std::uint32_t>(bytes) : 0;
 }
 
+std::optional<PathSample> sample_path(int socket, Instant now) {
+    const auto info = info_of(socket);
+    if (!info || info->tcpi_delivered == 0) {
+        return std::nullopt;
+    }
+    return PathSample{
+        .at = now,
+        .delivered_bytes = std::uint64_t{info->tcpi_delivered} * info->tcpi_snd_mss,
+        .unsent_bytes = info->tcpi_notsent_bytes,
+        .round_trip = std::chrono::microseconds{info->tcpi_rtt},
+        .least_round_trip = std::chrono::microseconds{info->tcpi_min_rtt}};
+}
+
 FirstSent first_sent(int socket) {
-    tcp_info info{};
-    socklen_t length = sizeof info;
+    const auto info = info_of(socket);
     // The SYN counts as a byte.
-    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
-        info.tcpi_bytes_acked > 1) {
+    if (!info || info->tcpi_bytes_acked > 1) {
         return FirstSent::acknowledged;
     }
     // Without a path nothing arrives; where only long packets are dropped, later short ones do.
-    const bool arrives = info.tcpi_sacked > 0 || (info.tcpi_options & TCPI_OPT_SACK) == 0;
-    return info.tcpi_retransmits >= kInVain && arrives ? FirstSent::repeated_in_vain
-                                                       : FirstSent::under_way;
+    const bool arrives = info->tcpi_sacked > 0 || (info->tcpi_options & TCPI_OPT_SACK) == 0;
+    return info->tcpi_retransmits >= kInVain && arrives ? FirstSent::repeated_in_vain
+                                                        : FirstSent::under_way;
 }
 
 void end_by_reset(int socket) {

@@ -4,8 +4,10 @@
 #include "transport/base/address.h"
 #include "transport/base/result.h"
 #include "transport/os/unique_fd.h"
+#include "transport/tcp/send_pace.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace stage::tcp {
@@ -53,6 +55,8 @@ void limit_rate(int socket, std::uint64_t bytes_per_s);
 
 /// The bytes of a full segment of a connection; 0 if the kernel does not say.
 [[nodiscard]] std::uint32_t segment_bytes_of(int socket);
+/// Of a connection; nothing where the kernel does not say so much.
+[[nodiscard]] std::optional<PathSample> sample_path(int socket, Instant now);
 /// What became of what a connection carried first.
 enum class FirstSent : std::uint8_t { under_way, acknowledged, repeated_in_vain };
 [[nodiscard]] FirstSent first_sent(int socket);

@@ -1,6 +1,7 @@
 #include "stager/cli/doctor/network_checks.h"
 
 #include "stager/control/client.h"
+#include "transport/base/ip_address.h"
 #include "transport/base/text.h"
 #include "transport/os/unique_fd.h"
 
@@ -39,10 +40,6 @@ std::string numeric_of(const std::string& name) {
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{list, &::freeaddrinfo};
     return numeric(list->ai_addr, list->ai_addrlen);
-}
-
-bool is_loopback(const std::string& address) {
-    return address.starts_with("127.") || address == "::1";
 }
 
 bool is_named(const Config& config, const std::string& interface) {
@@ -155,7 +152,7 @@ Finding judge_node_address(const Config& config,
     }
     const std::string name =
         numeric == node_address ? numeric : node_address + " (" + numeric + ")";
-    if (is_loopback(numeric)) {
+    if (const auto ip = parse_ip(numeric); ip && ip->is_loopback()) {
         return doubtful(subject,
                         name +
                             " is this host's loopback here; other nodes must know another "

@@ -54,7 +54,7 @@ Result<udp::Rail> known_rail(const udp::Neighbours& neighbours) {
     const auto known = std::ranges::find_if(here, [&](const udp::InterfaceHere& one) {
         return neighbours.own && one.address.ip == neighbours.own->ip;
     });
-    if (known == here.end() || known->name == "lo") {
+    if (known == here.end() || known->address.ip.is_loopback()) {
         if (auto rail = rail_towards(neighbours.others)) {
             return *std::move(rail);
         }

@@ -111,10 +111,11 @@ class DrivenCore {
                           core_->on_links(now_, events);
                       }) {
             const unsigned how = input_.u8();
-            const LinkEvent event{
-                .peer = other(how),
-                .flow = Flow{static_cast<std::uint8_t>(how >> 7U)},
-                .kind = how % 8U == 7 ? LinkEvent::Kind::closed : LinkEvent::Kind::ready};
+            const LinkEvent event{.peer = other(how),
+                                  .flow = Flow{static_cast<std::uint8_t>(how >> 7U)},
+                                  .kind = how % 8U == 7   ? LinkEvent::Kind::closed
+                                          : how % 8U == 6 ? LinkEvent::Kind::narrowed
+                                                          : LinkEvent::Kind::ready};
             watch_.on_link(event);
             core_->on_links(now_, std::array{event});
         } else {

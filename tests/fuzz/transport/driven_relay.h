@@ -44,7 +44,7 @@ class DrivenConnections {
 
     void on_link(const LinkEvent& event) {
         const LinkEnd to{.peer = event.peer, .flow = event.flow};
-        if (event.kind == LinkEvent::Kind::closed) {
+        if (event.kind != LinkEvent::Kind::ready) {
             end(to);
         } else {
             children_[to].bytes_under_way = 0;

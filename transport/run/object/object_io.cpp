@@ -2,6 +2,7 @@
 
 #include "transport/base/checksum.h"
 #include "transport/base/invariant.h"
+#include "transport/os/clock.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,10 +41,6 @@ constexpr std::uint32_t kAtOnceBytesMax = 64U << 10U;
 /// Less is not worth a decision.
 constexpr std::uint32_t kShortenBytesMin = 128U << 10U;
 
-Instant now() {
-    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
-}
-
 /// All zeros: the first byte is, and each equals the next.
 bool is_hole(Bytes bytes) {
     return bytes[0] == std::byte{0} &&
@@ -80,7 +77,7 @@ Performed SourceIo::perform(const core::Operation& operation, MutableBytes buffe
 
 core::Completion SourceIo::load(const core::Operation& operation, MutableBytes buffer) {
     CompressionPolicy::Loaded loaded;
-    loaded.begin = now();
+    loaded.begin = read_clock();
     auto block = source_.read(operation.block, buffer);
     if (!block) {
         return failed(operation, std::move(block).error());
@@ -88,7 +85,7 @@ core::Completion SourceIo::load(const core::Operation& operation, MutableBytes b
     auto completion = completion_of(operation);
     wire::Descriptor& as = completion.descriptor;
     as = describe(buffer.first(block->length), block->leaf);
-    loaded.read = now();
+    loaded.read = read_clock();
     const std::size_t index = operation.block.index();
     ways_.resize(std::max(ways_.size(), index + 1));
     const bool is_first = ways_[index] == Way::open;
@@ -102,7 +99,7 @@ core::Completion SourceIo::load(const core::Operation& operation, MutableBytes b
     }
     if (is_first) {
         ways_[index] = is_shorter ? Way::shorter : Way::whole;
-        loaded.end = now();
+        loaded.end = read_clock();
         loaded.bytes = as.length;
         loaded.sent = as.wire_length;
         choice_.tell(loaded);
