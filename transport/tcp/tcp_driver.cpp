@@ -22,15 +22,6 @@ constexpr std::uint32_t kDialler = 1;
 constexpr std::uint32_t kFirstLink = 2;
 /// Until a listener without a descriptor for another connection is looked at again.
 constexpr Duration kListenAgain = std::chrono::milliseconds{100};
-/// From a probe to the first look, in which time TCP has repeated it several times; and to each
-/// further one.
-constexpr Duration kProbeFirst = std::chrono::milliseconds{500};
-constexpr Duration kProbeAgain = std::chrono::milliseconds{100};
-/// Segments for a path that drops longer ones: of Ethernet without jumbo frames, and of the
-/// least MTU of IPv6.
-constexpr std::uint16_t kEthernetSegment = 1440;
-constexpr std::uint32_t kEthernetSegmentMax = 1460;
-constexpr std::uint16_t kLeastSegment = 1220;
 
 epoll_event event_of(std::uint32_t id, bool writes) {
     epoll_event event{};
@@ -91,14 +82,7 @@ void TcpDriver::look_again() {
     }
     std::vector<std::uint32_t> hopeless;
     for (auto& [id, link] : links_) {
-        if (!link.probe_at || now < *link.probe_at) {
-            continue;
-        }
-        const FirstSent probe = first_sent(link.connection.descriptor());
-        link.probe_at = now + kProbeAgain;
-        if (probe == FirstSent::acknowledged) {
-            link.probe_at.reset();
-        } else if (probe == FirstSent::repeated_in_vain) {
+        if (link.probe.has_failed(link.connection, now)) {
             end_by_reset(link.connection.descriptor());
             hopeless.push_back(id);
         }
@@ -106,37 +90,14 @@ void TcpDriver::look_again() {
     std::ranges::for_each(hopeless, [this](std::uint32_t id) { end(id); });
 }
 
-/// The length of a probe of the connection. 0: there is none, because segments are short
-/// already, or are those of a loopback.
-std::uint32_t TcpDriver::probe_bytes(const Link& link) const {
-    const std::uint32_t segment = segment_bytes_of(link.connection.descriptor());
-    return segment <= kLeastSegment || segment > endpoints_.packet_bytes_max ? 0 : segment;
-}
-
-void TcpDriver::probe(Link& link) {
-    const std::uint32_t segment = probe_bytes(link);
-    if (segment == 0) {
-        return;
-    }
-    const std::vector<std::byte> filling(segment - TcpConnection::kFrameHeaderBytes);
-    const std::array<Bytes, 1> pieces{filling};
-    Train train;
-    train.pieces = pieces;
-    train.bytes = filling.size();
-    static_cast<void>(link.connection.send(train));
-    link.probe_at = read_clock() + kProbeFirst;
-}
-
-/// How the end of a connection is reported. One that this member made, that its peer reset when
-/// it had judged its probe, and from which nothing was heard makes the next ones shorter.
+/// How the end of a connection is reported.
 LinkEvent::Kind TcpDriver::end_of(const Link& link) {
-    const bool was_mute = link.opened_at && read_clock() >= *link.opened_at + kProbeFirst &&
-                          link.connection.was_reset() && !link.connection.is_heard();
-    const std::uint32_t segment = was_mute ? probe_bytes(link) : 0;
-    if (segment == 0) {
+    const auto shorter = shorter_segment(
+        link.connection, endpoints_.packet_bytes_max, link.opened_at, read_clock());
+    if (!shorter) {
         return LinkEvent::Kind::closed;
     }
-    dialler_.narrow(segment > kEthernetSegmentMax ? kEthernetSegment : kLeastSegment);
+    dialler_.narrow(*shorter);
     return LinkEvent::Kind::narrowed;
 }
 
@@ -327,7 +288,8 @@ bool TcpDriver::prove(std::uint32_t connection, std::optional<LinkEnd> sender) {
     found->second.to = *sender;
     found->second.connection.trust(endpoints_.packet_bytes_max);
     by_end_[*sender] = connection;
-    probe(found->second);
+    found->second.probe.begin(
+        found->second.connection, endpoints_.packet_bytes_max, read_clock());
     await(connection, found->second);
     return true;
 }

@@ -4,16 +4,12 @@
 // (Driver::prove); until then the connection carries nothing else, and of such connections
 // there are few. A peer may have a connection for each flow; a second one for the same replaces
 // the first. What a connection is still to send is kept until it is taken, and then reported.
-//
-// A path may drop long packets without a word, as switches do with jumbo frames. Therefore what
-// an accepted connection carries first is a *probe*, filling of the length of a segment. A
-// connection that repeats it in vain is closed; and a member whose connection ends before it
-// received a byte makes the next ones with shorter segments.
 #pragma once
 
 #include "transport/base/address.h"
 #include "transport/os/unique_fd.h"
 #include "transport/run/driver.h"
+#include "transport/tcp/path_probe.h"
 #include "transport/tcp/send_pace.h"
 #include "transport/tcp/tcp_connection.h"
 #include "transport/tcp/tcp_dialler.h"
@@ -55,14 +51,12 @@ class TcpDriver final : public Driver {
         bool must_report_ready = false;
         bool awaits_write = false;
         SendPace pace{};
+        PathProbe probe{};
         std::optional<Instant> opened_at{};  ///< If this member made it.
-        std::optional<Instant> probe_at{};   ///< When to look what became of the probe.
     };
     using Links = std::map<std::uint32_t, Link>;
 
     void look_again();
-    [[nodiscard]] std::uint32_t probe_bytes(const Link& link) const;
-    void probe(Link& link);
     [[nodiscard]] LinkEvent::Kind end_of(const Link& link);
     void accept_some();
     void set_listening(bool listens);
