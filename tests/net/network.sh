@@ -7,6 +7,7 @@
 # shellcheck shell=bash
 
 NET_RATE='' NET_LOSS='' NET_MTU=1500 NET_RAILS=1   # "200mbit" or "", a probability or "", bytes, links a host
+# BURST=: so much a link lets pass at once, faster than at its rate.
 
 # Writes to a key of /proc/sys that may be absent.
 net_sysctl() { { echo "$2" > "/proc/sys/$1"; } 2>/dev/null || true; }
@@ -56,8 +57,8 @@ LINES
     in_net "$pid" ethtool -K "$eth" tso off gso off gro off tx-udp-segmentation off > /dev/null 2>&1
   fi
   if [ -n "$rate" ]; then
-    tc qdisc add dev "$port" root tbf rate "$rate" burst 128kb latency 30ms || return 1
-    in_net "$pid" tc qdisc add dev "$eth" root tbf rate "$rate" burst 128kb latency 30ms || return 1
+    tc qdisc add dev "$port" root tbf rate "$rate" burst "${BURST:-128kb}" latency 30ms || return 1
+    in_net "$pid" tc qdisc add dev "$eth" root tbf rate "$rate" burst "${BURST:-128kb}" latency 30ms || return 1
   fi
   if [ -n "$loss" ]; then
     in_net "$pid" iptables -w -t raw -A PREROUTING -i "$eth" \

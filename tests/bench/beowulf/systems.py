@@ -20,6 +20,7 @@ ALICE = ["env", "--chdir=/tmp", "HOME=/home/alice", "USER=alice", "PVM_ROOT=/usr
 RING = ["-genv", "MPIR_CVAR_BCAST_DEVICE_COLLECTIVE", "0", "-genv", "MPIR_CVAR_IBCAST_DEVICE_COLLECTIVE", "0",
         "-genv", "MPIR_CVAR_BCAST_INTRA_ALGORITHM", "nb", "-genv", "MPIR_CVAR_IBCAST_INTRA_ALGORITHM", "tsp_ring",
         "-genv", "MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "65536"]
+RANKS = int(os.environ.get("RANKS", "1"))  # on each host
 LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cluster", "lib", "sshd.bash")
 WORKER = {"STAGECAST_WORKER": "/srv/stagecast/libexec/stagecast/stagecast-worker", "STAGECAST_INTERFACE": "eth0"}
 
@@ -44,7 +45,10 @@ class System:
 
     def launcher(self, group, names, extra):
         words = {"mpich": MPICH, "openmpi": [*OPEN_MPI[:-1], "0"] if self.is_blocking else OPEN_MPI}[self.kind]  # (it need not yield)
-        words = [word.format(hosts=",".join(names), shared=SHARED, ranks=len(names)) for word in words]
+        hosts = ",".join(names if self.kind == "mpich" else [f"{name}:{RANKS}" for name in names])
+        words = [word.format(hosts=hosts, shared=SHARED, ranks=len(names) * RANKS) for word in words]
+        if self.kind == "mpich":
+            words[words.index("-ppn") + 1] = str(RANKS)
         for key, value in {**self.environment(), **extra}.items():
             words += ["-x", f"{key}={value}"] if self.kind == "openmpi" else ["-genv", key, value]
         return [*ALICE, *words, *self.words]
