@@ -74,7 +74,8 @@ deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_coverage := gcovr                  $(# make coverage)
 deps_bench := \
   uftp udpcast                          $(# the peers) \
-  pvm pvm-dev sshfs                     $(# what the papers compared, and a file system)
+  pvm pvm-dev sshfs                     $(# what the papers compared, and a file system) \
+  gnuplot-nox                           $(# plots)
 
 # ---------------------------------------------------------------- what this machine offers
 # Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a page of Markdown of RESULTS: a table for each figure.
+"""Makes a page of Markdown of RESULTS, a table for each figure, and a plot beside it.
 
   tests/bench/beowulf/page.py RESULTS PAGE.md
 """
@@ -12,6 +12,7 @@ import time
 sys.dont_write_bytecode = True
 
 import figures  # noqa: E402
+import plots  # noqa: E402
 
 TITLES = {"start": "Start of programs: seconds by the number of tasks", "ring": "Ring: ms a loop by bytes",
           "row": "Row torus: ms a loop by bytes", "column": "Column torus: ms a loop by bytes",
@@ -46,10 +47,10 @@ def table(rows):
                      + [f"| {name} | " + " | ".join(found.get((name, column), "") for column in columns) + " |" for name in names])
 
 
-def page(rows, command):
+def page(rows, command, plot):
     loads = [row["load"] for row in rows]
     parts = [f"# The papers' evaluations\n\n`{command}`, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, load {min(loads):.1f}-{max(loads):.1f}. "
-             "Medians, least and most in\nbrackets; [evaluation](../evaluation.md) says what each table is.\n"]
+             "Medians, least and most in\nbrackets; [evaluation](../evaluation.md) says what each table is.\n", f"![The same as a plot]({plot})\n"]
     for figure, title in TITLES.items():
         own = [row for row in rows if row["figure"] == figure and "failed" not in row]
         parts += [f"## {title}\n", table(own), ""] if own else []
@@ -62,11 +63,14 @@ def main():
         rows = [json.loads(line) for line in file]
     if not any("failed" not in row for row in rows):
         sys.exit("beowulf: no result, so the page stays as it was")
-    settings = (f'{name}="{os.environ[name]}"' for name in ("FIGURES", "NODES", "RATE", "REPS", "LOOPS", "SIZE", "ONLY", "POLL") if os.environ.get(name))
-    text = page(rows, " ".join(["make bench PARTS=beowulf", *settings]))
+    settings = (f'{name}="{os.environ[name]}"' for name in ("FIGURES", "NODES", "RATE", "REPS", "LOOPS", "SIZE", "RANKS", "ONLY", "POLL")
+                if os.environ.get(name))
+    plot = os.path.splitext(sys.argv[2])[0] + ".svg"
+    text = page(rows, " ".join(["make bench PARTS=beowulf", *settings]), os.path.basename(plot))
     print(text)
     with open(sys.argv[2], "w") as file:
         file.write(text)
+    plots.draw(rows, plot)
 
 
 if __name__ == "__main__":
