@@ -1,5 +1,7 @@
 #include "stager/daemon/control_server.h"
 
+#include "transport/os/lacks_descriptor.h"
+
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
@@ -26,6 +28,8 @@ constexpr std::size_t kMaxConnections = 4096;  ///< Of root: waiting plugins, on
 /// The time for the whole request, and the time for the whole answer.
 constexpr Duration kExchangeMax = std::chrono::seconds{5};
 constexpr std::size_t kReadBytes = 16U << 10U;
+/// Of a listener that lacked a descriptor.
+constexpr Duration kRestAfterFailure = std::chrono::milliseconds{100};
 constexpr Duration kRestoreAfter = std::chrono::milliseconds{100};
 constexpr Duration kRestoreAgainAfter = std::chrono::seconds{10};
 
@@ -170,6 +174,9 @@ void ControlServer::on_connect() {
     for (int taken = 0; taken < kAcceptAtOnce; ++taken) {
         UniqueFd fd{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
         if (!fd) {
+            if (lacks_descriptor(errno)) {
+                loop_.rest(socket_.get(), kRestAfterFailure);
+            }
             return;
         }
         const uid_t uid = peer_uid(fd.get());

@@ -1,5 +1,7 @@
 #include "stager/link/listener.h"
 
+#include "transport/os/lacks_descriptor.h"
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -86,6 +88,7 @@ Result<Listener> Listener::open(std::uint16_t port,
 
 std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
     std::vector<std::unique_ptr<Link>> links;
+    lacks_descriptor_ = false;
     for (int taken = 0; taken < kAcceptAtOnce; ++taken) {
         sockaddr_storage peer{};
         socklen_t length = sizeof peer;
@@ -93,7 +96,9 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
                               reinterpret_cast<sockaddr*>(&peer),
                               &length,
                               SOCK_NONBLOCK | SOCK_CLOEXEC)};
-        if (!fd && !may_try_again(errno, now)) {
+        const int cause = errno;
+        if (!fd && !may_try_again(cause, now)) {
+            lacks_descriptor_ = stage::lacks_descriptor(cause);
             break;
         }
         const auto address = Address::from_socket(reinterpret_cast<sockaddr*>(&peer), length);
@@ -111,10 +116,10 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
     return links;
 }
 
-/// After a failed accept. If no descriptors are left, an unproven link is closed: otherwise the
-/// loop would report the newcomer for ever.
+/// After a failed accept. If no descriptors are left, an unproven link is closed for the
+/// newcomer.
 bool Listener::may_try_again(int cause, Instant now) {
-    if ((cause == EMFILE || cause == ENFILE) && !half_open_.empty()) {
+    if (stage::lacks_descriptor(cause) && !half_open_.empty()) {
         evict(std::ranges::min_element(
                   half_open_, {}, [now](const HalfOpen& one) { return worth(one, now); }),
               now);

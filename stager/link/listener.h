@@ -45,6 +45,9 @@ class Listener {
     /// them as any Link. Some of its earlier ones may have been closed to make room.
     [[nodiscard]] std::vector<std::unique_ptr<Link>> accept(Instant now);
 
+    /// True if the last accept() left connections waiting, for want of a descriptor.
+    [[nodiscard]] bool lacks_descriptor() const { return lacks_descriptor_; }
+
     /// To be called for every accepted link that has become open or closed, before it is
     /// destroyed: frees its place, and counts it as refused if it closed without having been
     /// trusted.
@@ -77,6 +80,7 @@ class Listener {
     Credentials* credentials_;
     const Logger* log_;
     std::vector<HalfOpen> half_open_;  ///< Oldest first.
+    bool lacks_descriptor_ = false;
     std::uint64_t refused_total_ = 0;
     std::uint64_t refused_logged_ = 0;
     std::optional<Instant> logged_at_;

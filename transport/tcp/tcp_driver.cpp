@@ -2,6 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/os/clock.h"
+#include "transport/os/lacks_descriptor.h"
 
 #include <sys/epoll.h>
 
@@ -107,7 +108,7 @@ void TcpDriver::accept_some() {
     for (int count = 0; count < kAcceptsMax; ++count) {
         UniqueFd socket = accept_connection(endpoints_.listener.get(), endpoints_.shaping);
         if (!socket) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            if (lacks_descriptor(errno)) {
                 set_listening(false);
             }
             return;

@@ -45,10 +45,7 @@ Status Loop::watch(int fd, std::uint32_t epoll_events, OnReady on_ready) {
         return {};
     }
     const std::uint32_t generation = known ? found->second.generation : ++generation_;
-    epoll_event event{};
-    event.events = epoll_events;
-    event.data.u64 = tagged(fd, generation);
-    if (::epoll_ctl(epoll_.get(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (!control(known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, generation, epoll_events)) {
         return Error::from_errno(Blame::node, "epoll_ctl");
     }
     watched_[fd] = {.generation = generation,
@@ -62,6 +59,28 @@ void Loop::forget(int fd) {
         // A descriptor that its owner has already closed has left the epoll set, too.
         static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr));
     }
+}
+
+void Loop::rest(int fd, Duration time) {
+    const auto found = watched_.find(fd);
+    if (found == watched_.end()) {
+        return;
+    }
+    const std::uint32_t generation = found->second.generation;
+    static_cast<void>(control(EPOLL_CTL_MOD, fd, generation, 0));
+    after(time, [this, fd, generation] {
+        const auto rested = watched_.find(fd);
+        if (rested != watched_.end() && rested->second.generation == generation) {
+            static_cast<void>(control(EPOLL_CTL_MOD, fd, generation, rested->second.events));
+        }
+    });
+}
+
+bool Loop::control(int operation, int fd, std::uint32_t generation, std::uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = tagged(fd, generation);
+    return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
 Loop::TimerId Loop::at(Instant when, Task task) {

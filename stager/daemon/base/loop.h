@@ -33,6 +33,9 @@ class Loop {
     /// The descriptor is borrowed until forget(), which must come before it is closed.
     Status watch(int fd, std::uint32_t epoll_events, OnReady on_ready);
     void forget(int fd);
+    /// Ignores the watched descriptor for that time: a listener from which the process cannot
+    /// accept, for want of a descriptor, would be reported again at once.
+    void rest(int fd, Duration time);
 
     TimerId at(Instant when, Task task);
     TimerId after(Duration delay, Task task) { return at(now_ + delay, std::move(task)); }
@@ -56,6 +59,10 @@ class Loop {
     };
 
     explicit Loop(UniqueFd epoll);
+    [[nodiscard]] bool control(int operation,
+                               int fd,
+                               std::uint32_t generation,
+                               std::uint32_t events);
     void read_clock();
     void run_timers();
     void run_deferred();

@@ -3,6 +3,7 @@
 #include "stager/daemon/base/loop.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/root.h"
+#include "tests/unit/scarce.h"
 #include "tests/unit/scratch.h"
 #include "transport/os/descriptors.h"
 
@@ -95,6 +96,16 @@ class World {
     void await_requests(int count) {
         run_until(*loop_, [&] { return requests == count; });
     }
+    /// Rounds of the loop in two tenths of a second.
+    [[nodiscard]] int rounds() {
+        int count = 0;
+        bool is_over = false;
+        loop_->before_wait([&count] { ++count; });
+        loop_->after(200ms, [&is_over] { is_over = true; });
+        run_until(*loop_, [&is_over] { return is_over; });
+        loop_->before_wait([] {});
+        return count;
+    }
     [[nodiscard]] UniqueFd connect(uid_t user = 0) const { return connect_as(user, path_); }
     void remove_socket() { REQUIRE(::unlink(path_.c_str()) == 0); }
     void wait_for_socket() {
@@ -168,6 +179,22 @@ TEST_CASE("a socket that is removed is made again, a closed door's is not", "[ro
     world.await_requests(1);
     world.server().close_socket();
     CHECK_FALSE(world.has_socket());
+}
+
+TEST_CASE("a client for which there is no descriptor waits, and the loop with it", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    World world;
+    const UniqueFd client = world.connect();
+    const std::vector<std::byte> question = said(PingRequest{});
+    REQUIRE(::send(client.get(), question.data(), question.size(), MSG_NOSIGNAL) > 0);
+    {
+        const Scarce none{0};
+        CHECK(world.rounds() < 400);  // Some 80; many thousands where it is accepted at once.
+        CHECK(world.requests == 0);
+    }
+    world.await_requests(1);
 }
 
 TEST_CASE("an untrusted local user may PING, and nothing else", "[root]") {

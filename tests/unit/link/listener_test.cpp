@@ -3,6 +3,7 @@
 
 #include "tests/unit/link/link_world.h"
 #include "tests/unit/root.h"
+#include "tests/unit/scarce.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -137,4 +138,18 @@ TEST_CASE("daemons connect from privileged ports, or from any where they may not
         world.until_open(link);
         CHECK((world.accepted.back()->address().port < kUnprivilegedPorts) == may);
     }
+}
+
+TEST_CASE("a listener says when it lacked a descriptor for a newcomer", "[link]") {
+    World world;
+    const UniqueFd client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const SocketAddress to = loopback(world.listener->port()).to_socket();
+    REQUIRE(::connect(client.get(), to.get(), to.length) == 0);
+    {
+        const Scarce none{0};
+        CHECK(world.listener->accept(world.now).empty());
+        CHECK(world.listener->lacks_descriptor());
+    }
+    CHECK(world.listener->accept(world.now).size() == 1);
+    CHECK_FALSE(world.listener->lacks_descriptor());
 }

@@ -1,4 +1,5 @@
 // Tests that a process without a free descriptor makes a connection later, and only that.
+#include "tests/unit/scarce.h"
 #include "transport/tcp/tcp_dialler.h"
 #include "transport/tcp/tcp_driver.h"
 #include "transport/tcp/tcp_socket.h"
@@ -7,7 +8,6 @@
 #include <catch2/catch.hpp>
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,26 +30,6 @@ UniqueFd listening() {
     REQUIRE(listener);
     return std::move(*listener);
 }
-
-/// While this exists the process has `free` descriptors left: 0 or 1.
-class Scarce {
-  public:
-    explicit Scarce(rlim_t free) {
-        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
-        const int lowest = ::dup(0);
-        REQUIRE(lowest >= 0);
-        ::close(lowest);
-        const rlimit scarce{.rlim_cur = static_cast<rlim_t>(lowest) + free,
-                            .rlim_max = before_.rlim_max};
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &scarce) == 0);
-    }
-    Scarce(const Scarce&) = delete;
-    Scarce& operator=(const Scarce&) = delete;
-    ~Scarce() { static_cast<void>(::setrlimit(RLIMIT_NOFILE, &before_)); }
-
-  private:
-    rlimit before_{};
-};
 
 /// Turns until the dial ends.
 tcp::Dialled ended(tcp::TcpDialler& dialler) {
