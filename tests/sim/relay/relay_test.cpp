@@ -158,6 +158,23 @@ TEST_CASE("a small object reaches many members soon by a tree", "[relay]") {
     CHECK(*tree.last_held() * 5 < *chain.last_held());
 }
 
+TEST_CASE("a member whose path drops long segments connects to the same parent again",
+          "[relay]") {
+    const std::uint32_t degree = GENERATE(1U, core::kTwoTrees);
+    CAPTURE(degree);
+    RelayWorld world{{.members = 6,
+                      .degree = degree,
+                      .object_bytes = 16U << 20U,
+                      .narrow_paths = {{1, 1}, {3, 2}}}};
+    world.run(60s);
+    expect_all_released(world, 6);
+    CHECK(*world.last_held() < world.wire_time() * 5 / 4 + 1500ms);
+    const std::uint32_t trees = degree == 1 ? 1 : 2;
+    CHECK(world.times_connected(1) == 2 * trees);
+    CHECK(world.times_connected(2) == 1 * trees);
+    CHECK(world.times_connected(3) == 3 * trees);
+}
+
 TEST_CASE("a member that crashes is passed over", "[relay]") {
     for (const std::uint32_t crashed : {1U, 7U, 15U}) {
         CAPTURE(crashed);
@@ -509,6 +526,15 @@ void draw_finishes(RelayPlan& plan, std::uint64_t seed) {
     }
 }
 
+/// In some relays paths drop the long segments that some members allow their peers at first.
+void draw_narrow_paths(RelayPlan& plan, std::uint64_t seed) {
+    Prng prng{seed ^ 0x6e617272U};
+    const bool has_some = prng.below(3) == 0;
+    for (std::uint32_t rank = 1; has_some && rank < plan.members; ++rank) {
+        plan.narrow_paths[rank] = static_cast<std::uint32_t>(prng.below(4)) % 3;
+    }
+}
+
 /// Draws a relay with up to three faults.
 RelayPlan drawn(std::uint64_t seed) {
     Prng prng{seed};
@@ -553,6 +579,7 @@ RelayPlan drawn(std::uint64_t seed) {
         }
     }
     draw_finishes(plan, seed);
+    draw_narrow_paths(plan, seed);
     return plan;
 }
 

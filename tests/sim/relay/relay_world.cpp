@@ -13,6 +13,8 @@ constexpr std::uint64_t kSocketBytes = 256U << 10U;
 /// The queue of a receiver's link: a sender that finds it full waits, as TCP does.
 constexpr Duration kQueue = std::chrono::milliseconds{20};
 constexpr Duration kLook = std::chrono::milliseconds{1};
+/// From a connection to the end of one whose path drops its first segment.
+constexpr Duration kProbeTime = std::chrono::milliseconds{500};
 /// Of a frame beside its payload: header, tag, and a share of TCP, IP and Ethernet per 1,448
 /// bytes.
 constexpr std::uint64_t kPacketBytes = 28;
@@ -34,6 +36,7 @@ struct RelayWorld::Connection {
     std::deque<core::Send> queue;  ///< One packet each.
     std::uint64_t queued_bytes = 0;
     bool must_report_ready = false;
+    bool is_mute = false;  ///< The path drops what is sent here.
 };
 
 struct RelayWorld::Host {
@@ -51,6 +54,7 @@ struct RelayWorld::Host {
     Instant stopped_until{};
     std::uint64_t sent_bytes = 0;
     std::uint32_t connected = 0;
+    std::uint32_t narrowings = 0;
     std::vector<LinkEvent> links;
     std::vector<std::pair<std::uint32_t, core::Send>> inbox;
     std::vector<core::Completion> completions;
@@ -301,7 +305,8 @@ void RelayWorld::perform(Host& host, const core::Operation& operation) {
         case OperationKind::connect:
             return connect(host, {operation.peer.value(), operation.flow.value()});
         case OperationKind::hang_up:
-            return close(host.rank, {operation.peer.value(), operation.flow.value()}, false);
+            return close(
+                host.rank, {operation.peer.value(), operation.flow.value()}, std::nullopt);
         case OperationKind::verify: {
             const auto& buffer = host.buffers[operation.block];
             for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -378,8 +383,27 @@ void RelayWorld::connect(Host& from, Peer to) {
         from.links.push_back(event_of(to, LinkEvent::Kind::closed));
     } else if (!from.out.contains(to)) {
         const std::uint64_t id = ++connections_;
+        const bool is_mute = from.narrowings < plan_.narrow_paths[from.rank];
         from.out[to].id = id;
-        peer.out[{from.rank, to.second}] = Connection{.id = id, .queue = {}};
+        peer.out[{from.rank, to.second}] =
+            Connection{.id = id, .queue = {}, .is_mute = is_mute};
+        if (is_mute) {
+            after(kProbeTime, [this, &from, to, id, narrowings = from.narrowings] {
+                narrow(from, to, id, narrowings);
+            });
+        }
+    }
+}
+
+/// The peer gives a connection up by which nothing of its arrived.
+void RelayWorld::narrow(Host& host,
+                        Peer peer,
+                        std::uint64_t connection,
+                        std::uint32_t narrowings) {
+    const auto found = host.out.find(peer);
+    if (found != host.out.end() && found->second.id == connection) {
+        host.narrowings = std::max(host.narrowings, narrowings + 1);
+        close(host.rank, peer, LinkEvent::Kind::narrowed);
     }
 }
 
@@ -426,7 +450,7 @@ void RelayWorld::transmit(Host& host) {
         return;
     }
     const auto can_send = [this](const auto& each) {
-        return !each.second.queue.empty() &&
+        return !each.second.queue.empty() && !each.second.is_mute &&
                hosts_[each.first.first]->down_free <= now_ + kQueue;
     };
     auto next = host.out.lower_bound(host.next_peer);
@@ -440,8 +464,9 @@ void RelayWorld::transmit(Host& host) {
         ++next;
     }
     if (next == host.out.end() || !can_send(*next)) {
-        const bool wants = std::ranges::any_of(
-            host.out, [](const auto& each) { return !each.second.queue.empty(); });
+        const bool wants = std::ranges::any_of(host.out, [](const auto& each) {
+            return !each.second.queue.empty() && !each.second.is_mute;
+        });
         if (wants && !std::exchange(host.is_waiting, true)) {
             after(kLook, [this, &host] { look_again(host); });
         }
@@ -510,15 +535,15 @@ void RelayWorld::arrive(std::uint32_t flight) {
     turn(host);
 }
 
-/// The connection ends at both ends; `from` knows why.
-void RelayWorld::close(std::uint32_t from, Peer to, bool tells_closer) {
+/// The connection ends at both ends. `reported`: what `from` hears of it.
+void RelayWorld::close(std::uint32_t from, Peer to, std::optional<LinkEvent::Kind> reported) {
     for (const auto& [one, other] : {std::pair{from, to.first}, std::pair{to.first, from}}) {
         Host& host = *hosts_[one];
         const Peer by{other, to.second};
-        if (host.out.erase(by) == 0 || host.is_crashed || (one == from && !tells_closer)) {
+        if (host.out.erase(by) == 0 || host.is_crashed || (one == from && !reported)) {
             continue;
         }
-        host.links.push_back(event_of(by, LinkEvent::Kind::closed));
+        host.links.push_back(event_of(by, one == from ? *reported : LinkEvent::Kind::closed));
         after(plan_.delay, [this, &host] { turn(host); });
     }
 }
@@ -527,7 +552,7 @@ void RelayWorld::crash(Host& host) {
     host.is_crashed = true;
     const auto out = host.out;
     for (const auto& [peer, connection] : out) {
-        close(peer.first, {host.rank, peer.second}, true);
+        close(peer.first, {host.rank, peer.second}, LinkEvent::Kind::closed);
     }
 }
 

@@ -44,6 +44,9 @@ struct RelayPlan {
         Duration until;
     };
     std::map<std::uint32_t, Pause> stops{};
+    /// By rank: so often its connections are made with shorter segments, because what its peer
+    /// sends by the earlier ones does not arrive.
+    std::map<std::uint32_t, std::uint32_t> narrow_paths{};
     /// The disk of this rank refuses this block.
     std::optional<std::pair<std::uint32_t, std::uint32_t>> refused_store{};
     /// A member's buffer of this block has a wrong chunk, once.
@@ -109,7 +112,8 @@ class RelayWorld {
     void look_again(Host& host);
     void arrive(std::uint32_t flight);
     void deliver(Host& host, std::uint32_t from, const core::Send& packet);
-    void close(std::uint32_t from, Peer to, bool tells_closer);
+    void close(std::uint32_t from, Peer to, std::optional<LinkEvent::Kind> reported);
+    void narrow(Host& host, Peer peer, std::uint64_t connection, std::uint32_t narrowings);
     void crash(Host& host);
     [[nodiscard]] std::uint32_t length(BlockIndex block) const;
     [[nodiscard]] wire::Descriptor descriptor(BlockIndex block) const;
