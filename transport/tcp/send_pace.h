@@ -5,7 +5,8 @@
 // every member below waits, too. Where the RTT shows a queue, this limits the connection to a
 // little less than the path delivers until the queue is gone, and then lets it grow slowly.
 // A queue that does not become shorter meanwhile is other flows': then there is no limit for
-// some time, and TCP has its share.
+// some time, and TCP has its share. Only for connections whose congestion control finds a rate
+// by itself (has_rate_control()).
 #pragma once
 
 #include "transport/base/units.h"

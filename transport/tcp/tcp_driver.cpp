@@ -258,11 +258,15 @@ void TcpDriver::pace(Link& link) const {
         !link.connection.has_socket() || !link.pace.is_due(now)) {
         return;
     }
-    if (const auto sample = sample_path(link.connection.descriptor(), now)) {
+    const int socket = link.connection.descriptor();
+    if (!has_rate_control(socket)) {
+        return;
+    }
+    if (const auto sample = sample_path(socket, now)) {
         const std::uint64_t before = link.pace.bytes_per_s();
         link.pace.on_sample(*sample);
         if (link.pace.bytes_per_s() != before) {
-            limit_rate(link.connection.descriptor(), link.pace.bytes_per_s());
+            limit_rate(socket, link.pace.bytes_per_s());
         }
     }
 }

@@ -4,8 +4,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <string_view>
 
 namespace stage::tcp {
 namespace {
@@ -162,6 +165,14 @@ std::uint32_t segment_bytes_of(int socket) {
     socklen_t length = sizeof bytes;
     const bool is_known = ::getsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &bytes, &length) == 0;
     return is_known && bytes > 0 ? static_cast<std::uint32_t>(bytes) : 0;
+}
+
+bool has_rate_control(int socket) {
+    std::array<char, 16> name{};  // TCP_CA_NAME_MAX
+    socklen_t bytes = name.size();
+    return ::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) == 0 &&
+           std::string_view{name.data(), ::strnlen(name.data(), name.size())}.starts_with(
+               "bbr");
 }
 
 std::optional<PathSample> sample_path(int socket, Instant now) {

@@ -55,6 +55,10 @@ void limit_rate(int socket, std::uint64_t bytes_per_s);
 
 /// The bytes of a full segment of a connection; 0 if the kernel does not say.
 [[nodiscard]] std::uint32_t segment_bytes_of(int socket);
+/// True if the kernel's congestion control of a connection finds a rate (BBR). The others
+/// (CUBIC, Reno) find a window, which does not grow while something else limits the rate: with
+/// every lost packet it would become smaller.
+[[nodiscard]] bool has_rate_control(int socket);
 /// Of a connection; nothing where the kernel does not say so much.
 [[nodiscard]] std::optional<PathSample> sample_path(int socket, Instant now);
 /// What became of what a connection carried first.

@@ -74,7 +74,9 @@ def versions():
 def machine():
     with open("/proc/cpuinfo") as file:
         model = re.search(r"model name\s*: (.*)", file.read())
-    return f"{os.cpu_count()} cores ({model.group(1) if model else 'unknown'}), Linux {os.uname().release}"
+    with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
+        congestion = file.read().strip()
+    return f"{os.cpu_count()} cores ({model.group(1) if model else 'unknown'}), Linux {os.uname().release}, TCP's congestion control {congestion}"
 
 
 def page(rows, command, where, plot_name):
