@@ -23,9 +23,9 @@ namespace {
 
 thread_local std::string last_error;  // NOLINT: as errno.
 
-Result<std::string> absolute(const char* path) {
+Result<std::string> absolute(const char* path, const char* what) {
     if (path == nullptr || *path == '\0') {
-        return Error{Blame::user, "the source has no name"};
+        return Error{Blame::user, std::string{"the "} + what + " has no name"};
     }
     if (*path == '/') {
         return std::string{path};
@@ -66,9 +66,9 @@ std::string text_or(const char* text, const char* variable) {
 
 /// The root's order.
 Result<CallOrder> order_of(const char* src, const char* dst, const stagecast_options& options) {
-    Result<std::string> source = absolute(src);
+    Result<std::string> source = absolute(src, "source");
     Result<std::string> destination =
-        dst == nullptr || *dst == '\0' ? Result<std::string>{std::string{}} : absolute(dst);
+        dst == nullptr ? Result<std::string>{std::string{}} : absolute(dst, "destination");
     const Result<CallExisting> existing = existing_named(options.flag);
     const Result<Transport> transport = transport_named(options.transport);
     if (!source || !destination || !existing || !transport) {

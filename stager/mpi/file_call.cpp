@@ -179,13 +179,15 @@ CallMessage FileCall::examine() {
 }
 
 /// A file with the same time and size at the same path: that of a shared file system, or of an
-/// earlier call.
+/// earlier call. Anyone can make such a file, but not with the owner of the source or of this
+/// process: another's is for the worker to judge.
 bool FileCall::is_there() const {
     const CallOrder& order = offer_.order;
     const bool is_copy = order.is_on_each_node && !order.destination.empty();
     const std::string& path = is_copy ? order.destination : order.source;
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_uid == offer_.owner || status.st_uid == ::geteuid()) &&
            status.st_mtim.tv_sec == offer_.seconds &&
            status.st_mtim.tv_nsec == static_cast<long>(offer_.nanoseconds) &&
            static_cast<std::uint64_t>(status.st_size) == offer_.bytes;

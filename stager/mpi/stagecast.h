@@ -15,11 +15,12 @@
 // the other ranks are ignored, but for root, result and progress. If MPI itself fails, the
 // error handler of `comm` decides; with MPI_ERRORS_RETURN the calls return 1.
 //
-// The data does not travel by MPI. On each node that needs the file the call starts
-// stagecast-worker, which is installed with this library, or the program that STAGECAST_WORKER
-// names. The workers send by TCP from node to node, or by multicast where an interface for that
-// is configured, encrypted with a key of this call. A worker ends with the process that started
-// it. No signal handler, thread or memory of the process is used.
+// The data does not travel by MPI. On each node that needs the file the call starts stagecast-
+// worker, which is installed with this library, or the program that STAGECAST_WORKER names.
+// The workers send by TCP from node to node, or by multicast where an interface for that is
+// configured, encrypted with a key of this call (unless stagecast.conf of the root's node has
+// another Protection=). A worker ends with the process that started it. No signal handler,
+// thread or memory of the process is used.
 #pragma once
 
 // (The library itself is built once without MPI.)
@@ -86,13 +87,14 @@ typedef struct stagecast_options {
 typedef struct stagecast_result stagecast_result;
 
 #ifndef STAGECAST_WITHOUT_MPI
-// Copies the file `src` of rank 0 to `dst` on every node of `comm`. Relative paths are relative
-// to the working directory of rank 0; a `dst` that ends in / or is a directory gets the
-// source's name. A node on which `src` exists with the same time and size shares the file
-// system of rank 0: nothing is sent to it, and rank 0 writes `dst`. Returns 0 on all ranks if
-// every node has the file, and otherwise 1 on all ranks; stagecast_error() has the reason. If a
-// node is known to be unable to write its file, none gets it; if one fails during the transfer,
-// others may have the whole file.
+// Copies the file `src` of rank 0 to `dst` on every node of `comm`. Relative paths are
+// relative to the working directory of rank 0; a `dst` that ends in / or is a directory gets
+// the source's name, each node by itself: let it be one everywhere or nowhere. A node on which
+// `src` exists with the same time and size, and belongs to the source's owner or to the
+// caller, shares the file system of rank 0: nothing is sent to it, and rank 0 writes `dst`.
+// Returns 0 on all ranks if every node has the file, and otherwise 1 on all ranks;
+// stagecast_error() has the reason. If a node is known to be unable to write its file, none
+// gets it; if one fails during the transfer, others may have the whole file.
 int Bcast_File1(MPI_Comm comm, const char* src, const char* dst, int flag);
 
 // The same with `src`, made absolute, as destination.

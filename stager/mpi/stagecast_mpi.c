@@ -187,5 +187,6 @@ int stagecast_bcast_file_f(
     options.root = root;
     options.flag = flag;
     options.on_each_node = on_each_node;
-    return stagecast_bcast_file(MPI_Comm_f2c(comm), src, dst, &options, NULL);
+    const char* const destination = dst != NULL && *dst == '\0' ? NULL : dst;
+    return stagecast_bcast_file(MPI_Comm_f2c(comm), src, destination, &options, NULL);
 }

@@ -83,6 +83,41 @@ bad_calls() {
   each_mpi bad_calls
 }
 
+# Another user's files with the source's size and time.
+planted() {
+  local wrong
+  input file 300000 n0 /tmp/in
+  lab on n1 -u bob bash -c "for one in in out; do head -c 300000 /dev/zero > /tmp/\$one; chmod 666 /tmp/\$one
+    touch -d '2026-01-02 03:04:05.678901' /tmp/\$one; done" < /dev/null
+  mpi "$1" src=/tmp/in,dst=/tmp/new,flag=3 src=/tmp/in,plain=1,flag=3 src=/tmp/in,dst=/tmp/out,flag=3,each=1
+  got 1 'rc=0 status=0 written=3'
+  same n1 /tmp/new file
+  for wrong in 2 3; do
+    got $wrong 'rc=1'
+    grep -E "^$wrong 0 .*rank 2 \(n1\): /tmp/(in|out): Operation not permitted" "$WORK/out"
+  done
+  lab on n1 rm /tmp/in /tmp/out < /dev/null
+}
+
+@test "a file that another user placed is not the one that is there already" {
+  each_mpi planted
+}
+
+special() {
+  input file 3000 n0 /tmp/in
+  lab on n1 -u alice mkfifo /tmp/out < /dev/null
+  mpi "$1" src=/tmp/in,dst=/tmp/out,flag=3 src=/tmp/in,dst=
+  got 1 'rc=1'
+  got 1 'error=rank 2 (n1): /tmp/out: exists already and is no regular file'
+  [ "$(lab on n1 stat -c %F /tmp/out < /dev/null)" = fifo ]
+  absent n2 /tmp/out
+  got 2 'error=rank 0 (n0): the destination has no name'
+}
+
+@test "overwriting leaves a FIFO, and a destination needs a name" {
+  each_mpi special
+}
+
 by_multicast() {
   local before
   input file 8000000 n0 /tmp/in

@@ -120,7 +120,7 @@ Status TargetFile::look() {
         return check_kept(directory_.fd.get(), name_, path(), S_IFREG);
     }
     if (may_replace_) {
-        return {};
+        return S_ISREG(there.st_mode) || S_ISLNK(there.st_mode) ? Status{} : is_special();
     }
     if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != node_.size) {
         return differs();
@@ -372,6 +372,12 @@ Status TargetFile::close_for_writing() {
 Error TargetFile::differs() const {
     return Error{Blame::user, path() + ": exists already and differs"}.remedy(
         "remove it, or add keep, newer or overwrite to the option (SRC:DST:overwrite)");
+}
+
+/// A device or FIFO, which other programs use by its name.
+Error TargetFile::is_special() const {
+    return Error{Blame::user, path() + ": exists already and is no regular file"}.remedy(
+        "remove it, or name another destination");
 }
 
 Error TargetFile::failed(int cause) const {

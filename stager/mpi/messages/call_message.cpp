@@ -58,6 +58,7 @@ void fields(auto& on, Like<CallOffer> auto& offer) {
     on.with(offer.seconds, put_seconds, take_seconds)
         .number(offer.nanoseconds)
         .number(offer.bytes)
+        .number(offer.owner)
         .blob(offer.manifest, kMaxCallManifestBytes)
         .raw(offer.key)
         .number(offer.ttl)

@@ -70,6 +70,7 @@ struct CallOffer {
     std::int64_t seconds = 0;  ///< The time of the source.
     std::uint32_t nanoseconds = 0;
     std::uint64_t bytes = 0;
+    std::uint32_t owner = 0;          ///< Of the source: its uid.
     std::vector<std::byte> manifest;  ///< May be empty: too long.
     std::array<std::byte, 32> key{};
     std::uint8_t ttl = 1;

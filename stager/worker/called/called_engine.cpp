@@ -124,6 +124,7 @@ Status CalledEngine::examine_source(const std::string& path) {
     offer_.seconds = status.st_mtim.tv_sec;
     offer_.nanoseconds = static_cast<std::uint32_t>(status.st_mtim.tv_nsec);
     offer_.bytes = static_cast<std::uint64_t>(status.st_size);
+    offer_.owner = status.st_uid;
     return {};
 }
 
