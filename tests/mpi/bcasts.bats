@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 load mpi
 
-setup_file() { mpi_up 3 bcasts fortran tool; }
+setup_file() { mpi_up 3 bcasts fortran tool early_begin; }
 
 random_sequence() {
   bcasts "$1" force random "${STAGECAST_SEED:-1}" "${STAGECAST_CALLS:-60}"
@@ -62,6 +62,54 @@ elsewhere() {
 
 @test "MPI that begins without the library is left alone, whatever each rank's environment says" {
   each_mpi elsewhere
+}
+
+duplicating() {
+  LIMIT=40 bcasts "$1" auto duplicating 400000
+}
+
+@test "a communicator's first long message while another one is being duplicated, in another order on each rank" {
+  each_mpi duplicating
+}
+
+scarce() {
+  local rc=0
+  LIMIT=60 bcasts "$1" force scarce 33554432 || rc=$?
+  [ "$rc" != 0 ]
+  run ! grep -E 'rank [0-9]: call|rank [2-5]: ok' "$WORK/out"   # (Rank 1 has it from rank 0.)
+  grep -iE 'MPI_ERR_NO_MEM|out of memory' "$WORK/out"
+  hosts_swept
+  hosts_listen
+}
+
+@test "a rank without memory for a copy of what has gaps: the program ends by its error handler" {
+  each_mpi scarce
+}
+
+early_begin() {
+  AFTER=/srv/mpi/early_begin-$1.so bcasts "$1" force large 400000 2
+  [[ $(summary) == *': 2 by groups'* ]]
+}
+
+@test "MPI that is begun by another library's constructor" {
+  each_mpi early_begin
+}
+
+on_some() {
+  local node rc=0
+  for node in n0 n1; do lab on "$node" install -m 755 "/srv/mpi/libstagecast-bcast-$1.so.0" /tmp/bcast.so < /dev/null; done
+  # shellcheck disable=SC2046
+  lab on n0 -u alice -d /tmp timeout -k 5 20 \
+    $(ENVIRONMENT="LD_PRELOAD=/tmp/bcast.so:/srv/mpi/blocking.so" launcher "$1") "/srv/mpi/bcasts-$1" large 64 3 < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
+  [ "$rc" != 0 ]
+  run ! grep -E 'rank [0-9]: (ok|call)' "$WORK/out"
+  grep 'stagecast: a rank waits for others in MPI_Init; libstagecast-bcast must be loaded by all ranks or by none' "$WORK/out"
+  hosts_swept
+  hosts_listen
+}
+
+@test "ranks without the library get no message that was not for them, and a sentence says why they wait" {
+  each_mpi on_some
 }
 
 # (Two failures in a row, and then the group is not tried.)

@@ -4,7 +4,9 @@
 //     bcasts threads COUNT         three threads at once, each with a communicator of its own
 //     bcasts early COUNT           messages that end only while their sender is in MPI_Bcast
 //     bcasts large BYTES COUNT     one root, whole messages; prints "begun" once bytes travel
-//     bcasts elsewhere BYTES COUNT the same, where MPI begins without the library and ranks have different
+//     bcasts duplicating BYTES     while rank 0 duplicates another communicator before, and the others after it
+//     bcasts scarce BYTES          a message with gaps, for whose copy rank 2 has no memory: does not return
+//     bcasts elsewhere BYTES COUNT the same as large, where MPI begins without the library and ranks have different
 //                                  environments
 //
 // A random sequence is the same for the same seed.
@@ -18,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { COMMS = 6, LONGEST = 700000 };
 
@@ -297,15 +301,74 @@ static void begin_elsewhere(int* argc, char*** argv) {
     setenv("STAGECAST_BCAST", world_rank < 2 ? "off" : "force", 1);
 }
 
+// One communicator is duplicated while another one carries its first long message.
+static void duplicating(int bytes) {
+    MPI_Comm duplicated = MPI_COMM_NULL;
+    MPI_Comm used = MPI_COMM_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &duplicated);
+    MPI_Comm_dup(MPI_COMM_WORLD, &used);
+    if (world_rank == 0) {
+        MPI_Comm_idup(duplicated, &made, &request);
+    }
+    broadcast(used, 0, bytes / 8 * 2, PLAIN, 1, 0, 1);
+    if (world_rank != 0) {
+        MPI_Comm_idup(duplicated, &made, &request);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    broadcast(made, 1, bytes / 8 * 2, PLAIN, 2, 1, 1);
+}
+
+// The process may have this number of bytes more.
+static void limit_memory(rlim_t more) {
+    unsigned long pages = 0;
+    FILE* const file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%lu", &pages) != 1) {
+        complain("no size of memory", 0, 0);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    const struct rlimit limit = {pages * (rlim_t)sysconf(_SC_PAGESIZE) + more, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) {
+        complain("no limit of memory", 0, 0);
+    }
+}
+
+static void scarce(int bytes) {
+    const int count = bytes / (int)sizeof(int);
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int* const message = calloc((size_t)count * 2, sizeof(int));
+    MPI_Type_vector(count, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; world_rank == 0 && i < count; ++i) {
+        message[2 * i] = value_at(3, i);
+    }
+    if (world_rank == 2) {
+        limit_memory(20 << 20);
+    }
+    MPI_Bcast(message, 1, type, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < count; ++i) {
+        if (message[2 * i] != value_at(3, i) || message[2 * i + 1] != 0) {
+            complain("wrong", 0, i);
+        }
+    }
+    MPI_Type_free(&type);
+    free(message);
+}
+
 int main(int argc, char** argv) {
     int provided = 0;
+    int has_begun = 0;
     const char* const what = argc > 2 ? argv[1] : "";
     const int is_threaded = strcmp(what, "threads") == 0;
+    MPI_Initialized(&has_begun);  // (By a library, it may have.)
     if (strcmp(what, "elsewhere") == 0) {
         begin_elsewhere(&argc, &argv);
     } else if (is_threaded) {
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    } else {
+    } else if (!has_begun) {
         MPI_Init(&argc, &argv);
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -317,6 +380,10 @@ int main(int argc, char** argv) {
         random_sequence(strtoull(argv[2], NULL, 10), atoi(argv[3]));
     } else if (strcmp(what, "early") == 0) {
         early(atoi(argv[2]));
+    } else if (strcmp(what, "duplicating") == 0) {
+        duplicating(atoi(argv[2]));
+    } else if (strcmp(what, "scarce") == 0) {
+        scarce(atoi(argv[2]));
     } else if ((strcmp(what, "large") == 0 || strcmp(what, "elsewhere") == 0) && argc > 3) {
         large(atoi(argv[2]), atoi(argv[3]));
     } else {

@@ -35,7 +35,7 @@ compile() {
   local place=$CLUSTER_DIR/srv/mpi flags=(-O1 -Wall -Wextra -Werror -I"$MPI_HOME/../..")
   case $1 in
     calls) "mpicc.$2" -std=gnu99 "${flags[@]}" -o "$place/$1-$2" "$MPI_HOME/$1.c" "$place/libstagecast-mpi-$2.so.0" -Wl,-rpath,/srv/mpi ;;
-    tool) "mpicc.$2" -std=gnu11 "${flags[@]}" -shared -fPIC -o "$place/$1-$2.so" "$MPI_HOME/$1.c" ;;
+    tool | early_begin) "mpicc.$2" -std=gnu11 "${flags[@]}" -shared -fPIC -o "$place/$1-$2.so" "$MPI_HOME/$1.c" ;;
     fortran) ! has_fortran "$2" || "mpif90.$2" -O1 -I "$MPI_HOME/../.." -o "$place/$1-$2" "$MPI_HOME/$1.f90" "$MPI_HOME/$1_c.c" ;;
     *) "mpicc.$2" -std=gnu11 "${flags[@]}" -pthread -o "$place/$1-$2" "$MPI_HOME/$1.c" ;;
   esac
@@ -123,10 +123,11 @@ mpi() {
 
 # preloaded PROGRAM MPI MODE WORD...: a program that broadcasts with libstagecast-bcast. Messages of LEAST bytes, otherwise of
 # 64 KiB, are long, and of up to SHORT (8192) short. Fails unless every rank says that it got what was sent, within LIMIT (100) seconds.
-# Ranks that poll for long wait in the kernel, unless WAITS is empty. BEFORE is a library that is loaded before libstagecast-bcast.
+# Ranks that poll for long wait in the kernel, unless WAITS is empty. BEFORE is a library that is loaded before libstagecast-bcast,
+# and AFTER one that is after it.
 preloaded() {
   local program=$1 name=$2 rc=0 right waits=${WAITS-yes}
-  local ENVIRONMENT="LD_PRELOAD=${BEFORE:+$BEFORE:}/srv/mpi/libstagecast-bcast-$name.so.0${waits:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3"
+  local ENVIRONMENT="LD_PRELOAD=${BEFORE:+$BEFORE:}/srv/mpi/libstagecast-bcast-$name.so.0${AFTER:+:$AFTER}${waits:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3"
   ENVIRONMENT+=" STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=${LEAST:-65536} STAGECAST_BCAST_SHORT=${SHORT:-8192}"
   shift 3
   # shellcheck disable=SC2046

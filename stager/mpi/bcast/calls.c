@@ -3,6 +3,7 @@
 // MPI_Bcast of a long message goes by the group of its communicator, if it has one; whatever
 // else there is goes to the MPI as it came. The group is made by the first such call, which all
 // ranks make, and ends with the communicator.
+#define _GNU_SOURCE
 #include "stager/mpi/bcast/choice.h"
 #include "stager/mpi/bcast/comm_group.h"
 #include "stager/mpi/bcast/mpi_behind.h"
@@ -12,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 // The function's other name.
@@ -37,11 +39,42 @@ static int on_delete(MPI_Comm comm, int key, void* value, void* extra) {
     return MPI_SUCCESS;
 }
 
+// Waits for all ranks, by a call that no rank without the library answers. By a broadcast they would
+// take the settings for the first message of the program, and each message for the next one.
+static int await_all(void) {
+    enum { SENTENCE_AFTER_S = 10, END_AFTER_S = 300 };
+    const struct timespec pause = {.tv_nsec = 100000};
+    MPI_Request request = MPI_REQUEST_NULL;
+    int is_over = 0;
+    int is_said = 0;
+    int error = PMPI_Ibarrier(MPI_COMM_WORLD, &request);
+    const double begin = PMPI_Wtime();
+    while (error == MPI_SUCCESS && !is_over) {
+        error = PMPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+        const double waited = is_over ? 0 : PMPI_Wtime() - begin;
+        if (waited > SENTENCE_AFTER_S && !is_said) {
+            is_said = 1;
+            (void)fprintf(
+                stderr,
+                "stagecast: a rank waits for others in MPI_Init; libstagecast-bcast must "
+                "be loaded by all ranks or by none\n");
+        }
+        if (waited > END_AFTER_S) {
+            (void)PMPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return error;
+}
+
 // The environment of the first rank is that of all.
 static int agree_on_settings(void) {
     struct stagecast_settings agreed = stagecast_settings_of_environment();
-    const int error = mpi_behind.bcast(
-        &agreed, (int)(sizeof agreed / sizeof(int64_t)), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    int error = await_all();
+    if (error == MPI_SUCCESS) {
+        error = mpi_behind.bcast(
+            &agreed, (int)(sizeof agreed / sizeof(int64_t)), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    }
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -50,16 +83,26 @@ static int agree_on_settings(void) {
         keyval = MPI_KEYVAL_INVALID;
     }
     settings = agreed;
+    int rank = 1;
+    if (agreed.is_unclear && PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS &&
+        rank == 0) {
+        (void)fprintf(
+            stderr,
+            "stagecast: MPI_Bcast is left to the MPI; STAGECAST_BCAST is off, auto or force, "
+            "STAGECAST_BCAST_MIN and _SHORT are bytes\n");
+    }
     return MPI_SUCCESS;
 }
 
 EXPORTED int MPI_Init(int* argc, char*** argv) {
+    mpi_behind_find();
     const int error = mpi_behind.init(argc, argv);
     return error == MPI_SUCCESS ? agree_on_settings() : error;
 }
 ALIAS(MPI_Init) int PMPI_Init(int* argc, char*** argv);
 
 EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    mpi_behind_find();
     const int error = mpi_behind.init_thread(argc, argv, required, provided);
     return error == MPI_SUCCESS ? agree_on_settings() : error;
 }
@@ -144,25 +187,12 @@ EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
 ALIAS(MPI_Comm_disconnect) int PMPI_Comm_disconnect(MPI_Comm* comm);
 
 #ifdef OPEN_MPI
-// Open MPI mixes up what is made of a communicator while it is being duplicated, on different ranks
-// in different order, and waits for ever. So one that has no group yet gets none any more: all ranks
-// call this between the same calls of MPI_Bcast.
-static int settle(MPI_Comm comm) {
-    if (settings.mode == STAGECAST_BCAST_OFF || comm == MPI_COMM_NULL ||
-        keyval == MPI_KEYVAL_INVALID) {
-        return MPI_SUCCESS;
-    }
-    struct comm_group* group = known_group(comm);
-    const int error = group == NULL ? add_group(comm, &group) : MPI_SUCCESS;
-    if (error == MPI_SUCCESS) {
-        group->is_made = 1;
-    }
-    return error;
-}
-
+// Making a group makes communicators, and Open MPI mixes these up with one that is being duplicated,
+// of whatever communicator, on different ranks in different order: it waits for ever. Ranks need not
+// duplicate between the same calls of MPI_Bcast, so that nothing less is the same on all of them.
 EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
-    const int error = settle(comm);
-    return error == MPI_SUCCESS ? mpi_behind.comm_idup(comm, made, request) : error;
+    comm_group_forbid();
+    return mpi_behind.comm_idup(comm, made, request);
 }
 ALIAS(MPI_Comm_idup) int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request);
 
@@ -171,9 +201,8 @@ EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm,
                                      MPI_Info info,
                                      MPI_Comm* made,
                                      MPI_Request* request) {
-    const int error = settle(comm);
-    return error == MPI_SUCCESS ? mpi_behind.comm_idup_with_info(comm, info, made, request)
-                                : error;
+    comm_group_forbid();
+    return mpi_behind.comm_idup_with_info(comm, info, made, request);
 }
 ALIAS(MPI_Comm_idup_with_info)
 int PMPI_Comm_idup_with_info(MPI_Comm comm,

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace stage {
 namespace {
@@ -20,16 +22,25 @@ std::string_view variable(const char* name) {
     return text == nullptr ? std::string_view{} : text;
 }
 
-std::int64_t number(const char* name, std::int64_t otherwise) {
+/// Of a variable; `otherwise` if it is not set. Nothing if it is no number.
+std::optional<std::int64_t> number(const char* name, std::int64_t otherwise) {
     const std::string_view text = variable(name);
-    static_cast<void>(std::from_chars(text.data(), text.data() + text.size(), otherwise));
-    return otherwise;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, otherwise);
+    return text.empty() || (read.ec == std::errc{} && read.ptr == end)
+               ? std::optional{otherwise}
+               : std::nullopt;
 }
 
-std::int64_t mode_named(std::string_view word) {
-    return word == "off"     ? STAGECAST_BCAST_OFF
-           : word == "force" ? STAGECAST_BCAST_FORCE
-                             : STAGECAST_BCAST_AUTO;
+std::optional<std::int64_t> mode_named(std::string_view word) {
+    if (word == "off") {
+        return STAGECAST_BCAST_OFF;
+    }
+    if (word == "force") {
+        return STAGECAST_BCAST_FORCE;
+    }
+    return word.empty() || word == "auto" ? std::optional<std::int64_t>{STAGECAST_BCAST_AUTO}
+                                          : std::nullopt;
 }
 
 }  // namespace
@@ -39,15 +50,21 @@ extern "C" {
 
 stagecast_settings stagecast_settings_of_environment() {
     stagecast_settings settings{};
-    settings.mode = stage::mode_named(stage::variable("STAGECAST_BCAST"));
+    const auto mode = stage::mode_named(stage::variable("STAGECAST_BCAST"));
+    const auto least = stage::number("STAGECAST_BCAST_MIN", stage::kLeastBytes);
+    settings.mode = mode.value_or(STAGECAST_BCAST_OFF);
     const std::string_view verbose = stage::variable("STAGECAST_BCAST_VERBOSE");
     settings.is_verbose = !verbose.empty() && verbose != "0" ? 1 : 0;
     const bool is_forced = settings.mode == STAGECAST_BCAST_FORCE;
-    settings.least_bytes = std::max(stage::number("STAGECAST_BCAST_MIN", stage::kLeastBytes),
-                                    is_forced ? 1 : stage::kLeastBytesEver);
+    settings.least_bytes =
+        std::max(least.value_or(stage::kLeastBytes), is_forced ? 1 : stage::kLeastBytesEver);
     constexpr std::int64_t kMost = stage::kShortBytes;
-    settings.short_bytes = std::clamp<std::int64_t>(
-        stage::number("STAGECAST_BCAST_SHORT", is_forced ? kMost : 0), 0, kMost);
+    const auto most_short = stage::number("STAGECAST_BCAST_SHORT", is_forced ? kMost : 0);
+    settings.short_bytes = std::clamp<std::int64_t>(most_short.value_or(0), 0, kMost);
+    if (!mode || !least || !most_short) {
+        settings.mode = STAGECAST_BCAST_OFF;
+        settings.is_unclear = 1;
+    }
     return settings;
 }
 

@@ -17,6 +17,7 @@ struct stagecast_settings {
     int64_t is_verbose;
     int64_t least_bytes;  // Of long messages.
     int64_t short_bytes;  // The most of short ones. Those between the two are the MPI's.
+    int64_t is_unclear;   // A variable makes no sense; so the mode is off.
 };
 
 // From STAGECAST_BCAST, STAGECAST_BCAST_VERBOSE, STAGECAST_BCAST_MIN and STAGECAST_BCAST_SHORT.

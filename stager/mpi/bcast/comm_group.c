@@ -13,7 +13,8 @@ enum { FAILURES_MAX = 2 };
 // Each group has two communicators of the MPI's, and MPICH has 2,048 for a process. The program needs them.
 enum { GROUPS_MAX = 64 };
 
-static atomic_int groups;  // Of this process, that are used.
+static atomic_int groups;         // Of this process, that are used.
+static atomic_int are_forbidden;  // New ones.
 
 // ---- making
 
@@ -49,8 +50,12 @@ static int is_of_one_world(MPI_Comm comm, int size) {
 
 // Whether each rank may have one more group.
 static int agree_on_room(MPI_Comm comm, int* has_room) {
-    const int own = atomic_load(&groups) < GROUPS_MAX;
+    const int own = atomic_load(&groups) < GROUPS_MAX && !atomic_load(&are_forbidden);
     return PMPI_Allreduce(&own, has_room, 1, MPI_INT, MPI_MIN, comm);
+}
+
+void comm_group_forbid(void) {
+    atomic_store(&are_forbidden, 1);
 }
 
 // Nodes, leaders and their numbers.
@@ -378,6 +383,12 @@ static int check(const struct comm_message* message, MPI_Comm comm) {
         message->buffer, message->count, message->datatype, MPI_PROC_NULL, 0, comm);
 }
 
+// (Other ranks may need no copy: there is no memory that all could wait for.)
+static int lack_memory(MPI_Comm comm) {
+    (void)PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+}
+
 static int carry_packed(struct comm_group* group,
                         MPI_Comm comm,
                         const struct comm_message* message,
@@ -386,7 +397,7 @@ static int carry_packed(struct comm_group* group,
     int rank = 0;
     int position = 0;
     void* const packed = malloc(message->bytes);
-    int error = packed == NULL ? MPI_ERR_NO_MEM : PMPI_Comm_rank(comm, &rank);
+    int error = packed == NULL ? lack_memory(comm) : PMPI_Comm_rank(comm, &rank);
     if (error == MPI_SUCCESS && rank == root) {
         error = PMPI_Pack(message->buffer,
                           message->count,

@@ -33,6 +33,8 @@ struct comm_group* comm_group_none(MPI_Comm comm);
 int comm_group_make(struct comm_group* group,
                     MPI_Comm comm,
                     const struct stagecast_settings* settings);
+// From now on no communicator of this process gets a group.
+void comm_group_forbid(void);
 // Short messages may be faster on this number of nodes.
 enum { STAGECAST_SHORT_NODES_MIN = 8 };
 // All ranks of the communicator at once: frees what it has of MPI.

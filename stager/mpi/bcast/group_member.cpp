@@ -173,9 +173,8 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
         }
     }
     config_.mtu = mtu;
-    // Forged packets could put bytes into a program's memory; reading is no easier than of
-    // what MPI sends.
-    config_.protection = Protection::auth;
+    // Any user of a host may join a group, and would read what is not encrypted.
+    config_.protection = Protection::encrypt;
     config_.unreached_policy = UnreachedPolicy::fail;
     config_.ready_timeout = kReadyTimeout;
     config_.stall_timeout = kStallTimeout;

@@ -13,7 +13,10 @@ static void find(const char* name, void* place) {
 }
 
 // (A program that the library is loaded into may be none of MPI, and expects errno to be 0.)
-__attribute__((constructor)) static void find_all(void) {
+__attribute__((constructor)) void mpi_behind_find(void) {
+    if (mpi_behind.init != NULL) {
+        return;
+    }
     const int before = errno;
     find("PMPI_Init", &mpi_behind.init);
     find("PMPI_Init_thread", &mpi_behind.init_thread);

@@ -23,3 +23,5 @@ struct mpi_behind {
 
 // Set when the library has been loaded.
 extern struct mpi_behind mpi_behind;
+// For a call by the constructor of another library, which may run before this one's.
+void mpi_behind_find(void);

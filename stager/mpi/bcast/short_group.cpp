@@ -10,7 +10,7 @@
 namespace stage {
 namespace {
 
-constexpr auto kProtection = Protection::auth;
+constexpr auto kProtection = Protection::encrypt;
 constexpr std::size_t kTagBytes = 12;
 constexpr std::size_t kPacketBytes = kShortHeaderBytes + kShortFragmentBytes + kTagBytes;
 /// A few calls more than a window.
@@ -21,6 +21,7 @@ constexpr int kPacketsAtOnce = 64;
 /// A packet on its way: what sendmmsg() takes.
 struct Outgoing {
     std::array<std::byte, kShortHeaderBytes> header{};
+    std::array<std::byte, kShortFragmentBytes> body{};
     std::array<std::byte, kTagBytes> tag{};
     std::array<iovec, 3> parts{};
 };
@@ -72,8 +73,9 @@ void ShortGroup::send(std::uint64_t call, Bytes message) {
                                       .source = config_.rank,
                                       .length = static_cast<std::uint16_t>(message.size()),
                                       .number = number});
-        own_.seal(number, packet.header, fragment, {}, packet.tag);
-        packet.parts = {part_of(packet.header), part_of(fragment), part_of(packet.tag)};
+        const MutableBytes sealed = MutableBytes{packet.body}.first(fragment.size());
+        own_.seal(number, packet.header, fragment, sealed, packet.tag);
+        packet.parts = {part_of(packet.header), part_of(sealed), part_of(packet.tag)};
         headers[i].msg_hdr.msg_name = const_cast<sockaddr*>(target.get());
         headers[i].msg_hdr.msg_namelen = target.length;
         headers[i].msg_hdr.msg_iov = packet.parts.data();
@@ -102,9 +104,9 @@ bool ShortGroup::read_packet() {
     if (got < 0) {
         return false;
     }
-    const Bytes packet = Bytes{room}.first(static_cast<std::size_t>(got));
+    const MutableBytes packet = MutableBytes{room}.first(static_cast<std::size_t>(got));
     const auto header = decode_short(packet);
-    if (header && window_.is_wanted(*header) && is_genuine(*header, packet)) {
+    if (header && window_.is_wanted(*header) && opens(*header, packet)) {
         window_.keep(
             *header,
             packet.subspan(kShortHeaderBytes, packet.size() - kShortHeaderBytes - kTagBytes));
@@ -112,7 +114,8 @@ bool ShortGroup::read_packet() {
     return true;
 }
 
-bool ShortGroup::is_genuine(const ShortHeader& header, Bytes packet) {
+/// In place.
+bool ShortGroup::opens(const ShortHeader& header, MutableBytes packet) {
     if (header.mark != mark_ || header.source.index() >= senders_.size() ||
         header.source == config_.rank || packet.size() < kShortHeaderBytes + kTagBytes) {
         return false;
@@ -122,12 +125,10 @@ bool ShortGroup::is_genuine(const ShortHeader& header, Bytes packet) {
         cipher = std::make_unique<seal::PacketCipher>(
             cipher_of(header.source, seal::PacketCipher::Direction::open));
     }
-    const Bytes tagged = packet.subspan(kShortHeaderBytes);
-    return cipher->open(header.number,
-                        packet.first(kShortHeaderBytes),
-                        tagged.first(tagged.size() - kTagBytes),
-                        {},
-                        tagged.last(kTagBytes));
+    const MutableBytes body =
+        packet.subspan(kShortHeaderBytes, packet.size() - kShortHeaderBytes - kTagBytes);
+    return cipher->open(
+        header.number, packet.first(kShortHeaderBytes), body, body, packet.last(kTagBytes));
 }
 
 }  // namespace stage

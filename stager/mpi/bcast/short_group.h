@@ -40,7 +40,7 @@ class ShortGroup {
                                                seal::PacketCipher::Direction direction) const;
     /// False: nothing was there.
     bool read_packet();
-    [[nodiscard]] bool is_genuine(const ShortHeader& header, Bytes packet);
+    [[nodiscard]] bool opens(const ShortHeader& header, MutableBytes packet);
 
     ShortConfig config_;
     std::uint32_t mark_;

@@ -77,6 +77,15 @@ TEST_CASE("the environment says which messages go by groups") {
     CHECK(with("force", "", "7").least_bytes == 7);
     CHECK(with("force", "", "-7").least_bytes == 1);
 
+    for (const char* unclear : {"OFF", "0", "on"}) {
+        CHECK(with(unclear, "", "").mode == STAGECAST_BCAST_OFF);
+        CHECK(with(unclear, "", "").is_unclear == 1);
+    }
+    CHECK(with("", "", "1M").mode == STAGECAST_BCAST_OFF);
+    CHECK(with("force", "", "x").is_unclear == 1);
+    CHECK(with("auto", "", "").mode == STAGECAST_BCAST_AUTO);
+    CHECK(with("off", "", "").is_unclear == 0);
+
     const auto most_short = [](const char* most) {
         ::setenv("STAGECAST_BCAST_SHORT", most, 1);
         const stagecast_settings settings = stagecast_settings_of_environment();
