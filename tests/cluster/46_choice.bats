@@ -158,7 +158,7 @@ empty_root() { [ -z "$(lab on "$1" find /var/spool/stagecast -mindepth 1 -name d
 @test "doctor --multicast names a node that Slurm does not know, has no daemon or allows no push, and asks for root" {
   lab stop n2 stagecastd
   doctor 1 -w 'n[0-2],n9'
-  lab start n2 stagecastd
+  start_daemon n2
   says '^WRONG  node n2: '
   says '^WRONG  node n9: '
   says '^ok     nodes: 2 of 4 nodes took part$'
