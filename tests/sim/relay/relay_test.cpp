@@ -487,6 +487,19 @@ TEST_CASE("a member with a slow link steps aside, and delays no member but itsel
     }
 }
 
+// The last member's parent stops. The one above that is the slow member, whose parent is the
+// last one.
+TEST_CASE("two members do not take each other for parent", "[relay]") {
+    RelayPlan plan{.members = 6,
+                   .object_bytes = 128U << 20U,
+                   .slow_links = {{3, 6'250'000}},
+                   .stall_timeout = 6s,
+                   .stops = {{4, {.from = 8s, .until = 11s}}}};
+    RelayWorld world{plan};
+    world.run(60s);
+    expect_all_released(world, plan.members);
+}
+
 TEST_CASE("where a member sends slowly, all below it have its speed, and no less", "[relay]") {
     RelayPlan plan{.members = 9, .object_bytes = 512U << 20U};
     plan.slow_uplinks[2] = plan.bytes_per_s / 2;

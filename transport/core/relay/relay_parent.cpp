@@ -33,6 +33,12 @@ bool RelayParent::on_packet(Instant now, Rank from) {
     return true;
 }
 
+void RelayParent::on_ready(Instant now, Rank child) {
+    if (is_connected_ && child == rank_) {
+        choose_next(now);
+    }
+}
+
 void RelayParent::on_link(Instant now, const LinkEvent& event) {
     if (event.peer != rank_ || !is_connected_) {
         return;

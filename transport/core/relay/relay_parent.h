@@ -5,7 +5,9 @@
 // connects to the next ancestor: the parent's parent, and at last the source. After the source
 // it begins again with its parent, more slowly each time. An ancestor that was left for
 // another one is not returned to while that one serves. One whose path carries short packets
-// only is connected to again. A member that steps aside has the last place of the chain as
+// only is connected to again. Two members that take each other for parent would hang: of a
+// parent that connects to this member the next ancestor takes the place, too. A member that
+// steps aside has the last place of the chain as
 // its first ancestor, and those of that place after it.
 #pragma once
 
@@ -33,6 +35,9 @@ class RelayParent {
     [[nodiscard]] bool is_first() const { return place_ == tree_.parent(own_place_); }
     /// True for a packet of the present parent.
     bool on_packet(Instant now, Rank from);
+    /// A member connected to this one. If it was the parent, it is a child from now on: its
+    /// connection has taken the place of the one to it.
+    void on_ready(Instant now, Rank child);
     /// The connection to the parent ended.
     void on_link(Instant now, const LinkEvent& event);
     /// The parent cannot give what this member needs.

@@ -156,6 +156,9 @@ void RelayReceiver::RelayReception::on_datagram(Instant now, const Datagram& dat
         return datagram.header.is_data() ? reassembly.drop(datagram) : void();
     }
     Stripe& stripe = stripes[flow];
+    if (datagram.header.type == wire::PacketType::ready) {
+        stripe.parent.on_ready(now, datagram.header.rank);  // Before it counts as the parent's.
+    }
     const bool is_parents = stripe.parent.on_packet(now, datagram.header.rank);
     stripe.children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {

@@ -35,5 +35,26 @@ TEST_CASE("a parent is connected to again only if its path carries shorter packe
     CHECK_FALSE(parent.take_left());  // Its connection ended by itself.
 }
 
+TEST_CASE("a parent that connects to a member is its parent no more") {
+    CoreConfig config;
+    config.own = Rank{3};
+    config.members = 5;
+    RelayParent parent{config, {}, {.members = 5, .source = Rank{0}, .degree = 1}};
+    ControlQueue out{16};
+    const Instant now{std::chrono::hours{1}};
+    parent.start(now);
+    parent.on_ready(now, Rank{2});  // A connection to it is only to begin.
+    parent.poll(now, out);
+    CHECK(parent.rank() == Rank{2});
+    parent.on_ready(now, Rank{4});
+    CHECK(parent.is_connected());
+    parent.on_ready(now, Rank{2});
+    CHECK_FALSE(parent.is_connected());
+    CHECK_FALSE(parent.take_left());  // The connection between them is the child's.
+    CHECK_FALSE(parent.on_packet(now, Rank{2}));
+    parent.poll(now, out);
+    CHECK(parent.rank() == Rank{1});
+}
+
 }  // namespace
 }  // namespace stage::core
