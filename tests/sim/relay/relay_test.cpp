@@ -234,6 +234,31 @@ TEST_CASE("where both parents of a member crash it completes all the same", "[re
     CHECK(world.times_connected(5) == 4);
 }
 
+// The slow member has stepped aside, and is the only one that still makes progress.
+TEST_CASE("a fault among those that are done does not make a slow member a failed one",
+          "[relay]") {
+    RelayPlan plan{.members = 6, .object_bytes = 256U << 20U, .slow_links = {{3, 4'000'000}}};
+    SECTION("one stops, and counts twice for a while") {
+        plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+        CAPTURE(plan.degree);
+        plan.stops = {{1, {.from = 18s, .until = 21s}}};
+        RelayWorld world{plan};
+        world.run(300s);
+        expect_all_released(world, plan.members);
+    }
+    SECTION("one crashes") {
+        plan.slow_links = {{3, 2'500'000}};
+        plan.crashes = {{1, 26s}};
+        RelayWorld world{plan};
+        world.run(300s);
+        CHECK(world.outcome(1).phase == core::Phase::holding);
+        for (const std::uint32_t rank : {0U, 2U, 3U, 4U, 5U}) {
+            CAPTURE(rank);
+            CHECK(world.outcome(rank).phase == core::Phase::released);
+        }
+    }
+}
+
 TEST_CASE("of a crashed member and others that finish slowly the crashed one failed",
           "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 16U << 20U, .stall_timeout = 3s};

@@ -82,8 +82,8 @@ struct RelaySource::RelayTransmission {
     RankSet seen;  ///< Members that were children at some time.
     /// One of them by the first tree: until then no member can confirm the end.
     bool has_begun = false;
-    std::uint32_t blocks_held_most = 0;
-    Instant moved_at{};  ///< When the group made progress.
+    std::uint32_t blocks_held = 0;  ///< By the last PULSE.
+    Instant moved_at{};             ///< When the group made progress.
     bool held_all = false;
     Instant lost_at{};  ///< When a member that held all was lost last.
     std::optional<Instant> pulse_at;
@@ -206,12 +206,13 @@ void RelaySource::RelayTransmission::on_child_done(Instant now, const wire::Done
     }
 }
 
+/// The most that it was is no measure: the sum falls when a member is lost, and a member
+/// that moves to another parent counts twice for a while.
 void RelaySource::RelayTransmission::on_pulse(Instant now,
                                               Rank child,
                                               const wire::Pulse& pulse) {
     first().on_pulse(child, pulse);
-    if (first().blocks_held() > blocks_held_most) {
-        blocks_held_most = first().blocks_held();
+    if (first().blocks_held() > std::exchange(blocks_held, first().blocks_held())) {
         moved_at = now;
     }
 }
