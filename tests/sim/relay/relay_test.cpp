@@ -211,6 +211,17 @@ TEST_CASE("a member that crashes while it finishes is awaited for one time-out",
         CHECK(world.outcome(0).culprit == Rank{static_cast<std::uint16_t>(crashed)});
         CHECK(world.now() < 3s + plan.stall_timeout + 3s);
     }
+    SECTION("one that does not crash has the time, though one that is done crashes") {
+        const std::uint32_t lost = crashed == 1 ? 2 : 1;
+        plan.crashes = {{lost, 3s}};
+        RelayWorld world{plan};
+        world.run(60s);
+        CHECK(world.now() > 9s);
+        for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
+            CAPTURE(rank);
+            CHECK((rank == lost || world.outcome(rank).phase == core::Phase::released));
+        }
+    }
     SECTION("one that does not crash has the time") {
         RelayWorld world{plan};
         world.run(60s);

@@ -55,6 +55,8 @@ struct RelaySource::RelayTransmission {
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
     [[nodiscard]] bool hold_all() const;
+    /// How many receivers hold the object, but are not connected.
+    [[nodiscard]] std::uint32_t done_and_lost() const;
     [[nodiscard]] std::vector<Rank> stuck() const;
     [[nodiscard]] Duration progress_timeout() const;
     [[nodiscard]] Instant progress_deadline() const;
@@ -294,10 +296,21 @@ void RelaySource::RelayTransmission::forgive(Instant now, Duration away) {
     }
 }
 
-/// By what the connected members reported. (Both sums wrap alike.)
+/// By what the connected members reported, and with those that were done before they were lost.
+/// (Both sums wrap alike.)
 bool RelaySource::RelayTransmission::hold_all() const {
     const auto dropped = static_cast<std::uint32_t>(result.dropped().size());
-    return first().blocks_held() == (config.members - 1U - dropped) * shape.blocks;
+    return first().blocks_held() ==
+           (config.members - 1U - dropped - done_and_lost()) * shape.blocks;
+}
+
+std::uint32_t RelaySource::RelayTransmission::done_and_lost() const {
+    RankSet joined{config.members};
+    if (result.done().count() == 0 || !first().add_joined(joined)) {
+        return 0;
+    }
+    joined.add(config.source);
+    return joined.add(result.done().runs(config.members, joined));
 }
 
 /// The members that are neither done nor connected; if all of these are connected, they. (A
