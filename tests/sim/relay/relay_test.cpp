@@ -549,6 +549,22 @@ TEST_CASE("where a member sends slowly, all below it have its speed, and no less
     }
 }
 
+// Its own timer and the source's run out together.
+TEST_CASE("of the members behind a disk that hangs none is dropped with it", "[relay]") {
+    RelayPlan plan{.members = 8,
+                   .object_bytes = 256U << 20U,
+                   .bytes_per_s = 1'250'000'000,
+                   .disk_bytes_per_s = 4'000'000'000,
+                   .slow_disks = {{3, 1000}}};
+    plan.degree = GENERATE(1U, core::kTwoTrees);
+    plan.stall_timeout = GENERATE(6s, 30s);
+    CAPTURE(plan.degree, plan.stall_timeout.count());
+    plan.drops_failed = true;
+    RelayWorld world{plan};
+    world.run(120s);
+    expect_dropped(world, plan.members, {3});
+}
+
 TEST_CASE("a block that is requested again in mid-block is described again", "[relay]") {
     RelayWorld world{{.members = 7,
                       .object_bytes = 10'322'672,

@@ -281,7 +281,7 @@ void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& off
 
 /// The offer follows when it is here.
 void RelayReceiver::RelayReception::on_ready(Instant now, Stripe& stripe, Rank child) {
-    if (is_aside) {
+    if (is_aside || (outcome.phase == Phase::failed && !released)) {
         return order(OperationKind::hang_up,
                      {.to_group = false, .peer = child, .flow = flow_of(stripe.tree)});
     }
@@ -587,7 +587,8 @@ std::optional<Duration> RelayReceiver::RelayReception::disk_timeout() const {
     return reassembly.is_first_at_disk() ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
-/// The member stays until RELEASE answers its LEAVE, or a moment.
+/// The member stays until RELEASE answers its LEAVE, or a moment. Its children need another
+/// parent, and are not to wait for that.
 void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
@@ -598,6 +599,9 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     outcome.culprit = config.own;
     outcome.why = std::move(why);
     end(Phase::failed);
+    for (Stripe& stripe : stripes) {
+        stripe.children.dismiss(reassembly.operations());
+    }
     stays_until = now + limits.end_timeout;
 }
 

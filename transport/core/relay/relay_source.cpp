@@ -33,6 +33,7 @@ struct RelaySource::RelayTransmission {
                     const wire::Request& request);
     void on_child_done(Instant now, const wire::Done& done);
     void on_pulse(Instant now, Rank child, const wire::Pulse& pulse);
+    void on_leave(Instant now, const wire::Ending& leave);
     void on_link(const LinkEvent& event);
     void on_completion(Instant now, const Completion& done);
     void on_loaded(const Completion& done);
@@ -42,7 +43,8 @@ struct RelaySource::RelayTransmission {
     void start(Instant now);
     void watch(Instant now);
     void order_finish();
-    void fail(Rank culprit, Error why);
+    /// True if the member is dropped from now on.
+    bool fail(Rank culprit, Error why);
     void decide(Instant now);
     void take(Instant now, OperationBatch& batch);
     [[nodiscard]] std::optional<Instant> next() const;
@@ -155,7 +157,7 @@ void RelaySource::RelayTransmission::on_datagram(Instant now, const Datagram& da
             return;
         case PacketType::leave:
             if (const auto body = wire::read_ending(datagram.body)) {
-                fail(body->rank, Error{blame_of(body->outcome), body->why});
+                on_leave(now, *body);
             }
             return;
         case PacketType::done_ack:
@@ -219,6 +221,13 @@ void RelaySource::RelayTransmission::on_pulse(Instant now,
     }
 }
 
+/// Those behind a member that is dropped go on now: they could not before.
+void RelaySource::RelayTransmission::on_leave(Instant now, const wire::Ending& leave) {
+    if (fail(leave.rank, Error{blame_of(leave.outcome), leave.why})) {
+        moved_at = now;
+    }
+}
+
 void RelaySource::RelayTransmission::on_link(const LinkEvent& event) {
     if (event.flow.index() < stripes.size()) {
         stripes[event.flow.index()].on_link(event);
@@ -232,7 +241,8 @@ void RelaySource::RelayTransmission::on_completion(Instant now, const Completion
     }
     if (done.verdict == Verdict::failed ||
         (done.kind == OperationKind::finish && done.verdict != Verdict::good)) {
-        return fail(config.own, done.why);
+        fail(config.own, done.why);
+        return;
     }
     if (done.kind == OperationKind::load) {
         on_loaded(done);
@@ -246,7 +256,8 @@ void RelaySource::RelayTransmission::on_completion(Instant now, const Completion
 void RelaySource::RelayTransmission::on_loaded(const Completion& done) {
     const auto bytes = stock.on_loaded(done);
     if (!bytes) {
-        return fail(config.own, bytes.error());
+        fail(config.own, bytes.error());
+        return;
     }
     outcome.bytes_held += *bytes;
     for (RelayChildren& children : stripes) {
@@ -355,7 +366,8 @@ Duration RelaySource::RelayTransmission::disk_timeout() const {
 
 void RelaySource::RelayTransmission::watch(Instant now) {
     if (disk_watch.is_stuck(now, disk_timeout())) {
-        return fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
+        fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
+        return;
     }
     if (std::exchange(held_all, hold_all()) && !held_all) {
         lost_at = now;
@@ -411,10 +423,9 @@ void RelaySource::RelayTransmission::order_finish() {
     operations.push_back(finish);
 }
 
-void RelaySource::RelayTransmission::fail(Rank culprit, Error why) {
-    if (culprit.value() < config.members && !released) {
-        result.on_failed(culprit, std::move(why));
-    }
+bool RelaySource::RelayTransmission::fail(Rank culprit, Error why) {
+    return culprit.value() < config.members && !released &&
+           result.on_failed(culprit, std::move(why));
 }
 
 void RelaySource::RelayTransmission::decide(Instant now) {
