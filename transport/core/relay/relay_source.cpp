@@ -56,6 +56,8 @@ struct RelaySource::RelayTransmission {
     [[nodiscard]] bool can_serve() const;
     /// No block from here on is read yet.
     [[nodiscard]] std::uint32_t read_below() const;
+    /// True while a child waits for a block that this member's disk has not read yet.
+    [[nodiscard]] bool is_waited_for() const;
     [[nodiscard]] bool hold_all() const;
     /// How many receivers hold the object, but are not connected.
     [[nodiscard]] std::uint32_t done_and_lost() const;
@@ -307,6 +309,13 @@ void RelaySource::RelayTransmission::forgive(Instant now, Duration away) {
     }
 }
 
+bool RelaySource::RelayTransmission::is_waited_for() const {
+    return disk_watch.is_busy() && std::ranges::any_of(stripes, [this](const auto& children) {
+               const auto front = children.front();
+               return front && !stock.was_read(*front);
+           });
+}
+
 /// By what the connected members reported, and with those that were done before they were lost.
 /// (Both sums wrap alike.)
 bool RelaySource::RelayTransmission::hold_all() const {
@@ -371,6 +380,9 @@ void RelaySource::RelayTransmission::watch(Instant now) {
     }
     if (std::exchange(held_all, hold_all()) && !held_all) {
         lost_at = now;
+    }
+    if (is_waited_for()) {
+        moved_at = now;
     }
     if (now <= progress_deadline()) {
         return;

@@ -30,6 +30,7 @@ class RelayStock final : public Holdings {
     /// A load ended well: the bytes of a block that was read for the first time, 0 for one that
     /// was read back, or the error (Blame::user) that the file has changed meanwhile.
     [[nodiscard]] Result<std::uint64_t> on_loaded(const Completion& done);
+    [[nodiscard]] bool was_read(BlockIndex block) const { return descriptors_.was_read(block); }
     [[nodiscard]] bool has_read_all() const { return read_ == blocks_; }
 
     // Holdings:

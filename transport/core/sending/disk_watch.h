@@ -41,6 +41,7 @@ class DiskWatch {
         moved_at_ = std::min(moved_at_ + absence, now);
     }
 
+    [[nodiscard]] bool is_busy() const { return under_way_ > 0; }
     [[nodiscard]] bool is_stuck(Instant now, Duration timeout) const {
         return under_way_ > 0 && now > moved_at_ + timeout;
     }
