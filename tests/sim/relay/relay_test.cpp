@@ -308,6 +308,21 @@ TEST_CASE("a first read that takes longer than a time-out drops no member", "[re
     expect_dropped(world, members, {});
 }
 
+// Otherwise the source takes what it hears late for progress.
+TEST_CASE("the source soon knows what the end of a long chain does", "[relay]") {
+    constexpr std::uint32_t kMembers = 100;
+    RelayPlan plan{.members = kMembers,
+                   .object_bytes = 32U << 20U,
+                   .bytes_per_s = 125'000'000,
+                   .chunk_bytes = 16384,
+                   .stall_timeout = 6s,
+                   .crashes = {{kMembers / 2, 100ms}}};
+    RelayWorld world{plan};
+    world.run(60s);
+    CHECK(world.outcome(0).culprit == Rank{kMembers / 2});
+    CHECK(world.now() < plan.stall_timeout + 8s);
+}
+
 TEST_CASE("where the source crashes, all members end together", "[relay]") {
     const std::uint32_t degree = GENERATE(1U, 2U, core::kTwoTrees);
     RelayWorld world{{.members = 12,

@@ -27,6 +27,9 @@ struct RelayLimits {
     std::uint32_t send_bytes_max = 128U << 10U;
     /// A connection carries a packet at least this often, in each direction.
     Duration pulse = std::chrono::milliseconds{250};
+    /// A PULSE goes on to the parent at once, but not so soon after the one before. Without
+    /// that, what the end of a long chain gained would reach the source many seconds later.
+    Duration pulse_min = std::chrono::milliseconds{20};
     /// A member whose PULSE is later than this was itself away: stopped, or its machine was.
     Duration away = std::chrono::seconds{1};
     /// A parent that was not heard for this long is left.
@@ -62,6 +65,7 @@ struct RelayLimits {
 [[nodiscard]] inline RelayLimits scaled(RelayLimits limits, const CoreConfig& config) {
     limits.silence = std::min(limits.silence, config.stall_timeout / 3);
     limits.pulse = std::min(limits.pulse, limits.silence / 6);
+    limits.pulse_min = std::min(limits.pulse_min, limits.pulse);
     limits.away = std::min(limits.away, limits.silence / 2);
     return limits;
 }

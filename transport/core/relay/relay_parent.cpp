@@ -100,9 +100,16 @@ void RelayParent::poll(Instant now, ControlQueue& out) {
     }
 }
 
+void RelayParent::hurry(Instant now) {
+    if (pulse_at_) {
+        pulse_at_ = std::min(*pulse_at_, std::max(now, pulsed_at_ + limits_.pulse_min));
+    }
+}
+
 bool RelayParent::take_pulse(Instant now) {
     const bool is_due = pulse_at_ && now >= *pulse_at_;
     if (is_due) {
+        pulsed_at_ = now;
         pulse_at_ = now + limits_.pulse;
     }
     return is_due;

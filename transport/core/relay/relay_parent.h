@@ -51,6 +51,9 @@ class RelayParent {
     }
     /// Connects, when that is due, by a READY.
     void poll(Instant now, ControlQueue& out);
+    /// There is something new to say of the members below: the next PULSE is due now, or as
+    /// soon as limits.pulse_min allows it.
+    void hurry(Instant now);
     /// True if a PULSE to the parent is due.
     [[nodiscard]] bool take_pulse(Instant now);
     /// The parent to which a connection is to be begun, before READY goes there.
@@ -92,6 +95,7 @@ class RelayParent {
     Instant tried_at_{};
     std::optional<Instant> connect_at_;
     std::optional<Instant> pulse_at_;
+    Instant pulsed_at_{};
     Duration retry_;
 };
 

@@ -250,6 +250,7 @@ void RelayReceiver::RelayReception::on_child(Instant now,
     } else if (datagram.header.type == PacketType::pulse) {
         if (const auto body = wire::read_pulse(datagram.body)) {
             stripe.children.on_pulse(from, *body);
+            stripe.parent.hurry(now);
         }
     } else if (datagram.header.type == PacketType::leave) {
         if (const auto body = wire::read_ending(datagram.body)) {

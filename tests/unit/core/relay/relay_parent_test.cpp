@@ -56,5 +56,35 @@ TEST_CASE("a parent that connects to a member is its parent no more") {
     CHECK(parent.rank() == Rank{1});
 }
 
+TEST_CASE("a PULSE to the parent is early when there is news, but not too often") {
+    CoreConfig config;
+    config.own = Rank{3};
+    config.members = 5;
+    RelayParent parent{config, {}, {.members = 5, .source = Rank{0}, .degree = 1}};
+    ControlQueue out{16};
+    Instant now{std::chrono::hours{1}};
+    parent.hurry(now);
+    CHECK_FALSE(parent.take_pulse(now));  // There is no connection.
+    parent.start(now);
+    parent.poll(now, out);
+    int pulses = 0;
+    const auto pass_second = [&](bool has_news) {
+        pulses = 0;
+        for (int i = 0; i < 1000; ++i) {
+            now += std::chrono::milliseconds{1};
+            if (has_news) {
+                parent.hurry(now);
+            }
+            static_cast<void>(parent.on_packet(now, Rank{2}));
+            pulses += parent.take_pulse(now) ? 1 : 0;
+        }
+    };
+    pass_second(false);
+    CHECK(pulses == 4);
+    pass_second(true);
+    CHECK(pulses >= 48);
+    CHECK(pulses <= 50);
+}
+
 }  // namespace
 }  // namespace stage::core
