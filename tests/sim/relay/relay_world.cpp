@@ -372,6 +372,7 @@ void RelayWorld::send_all(Host& host) {
         }
         if (!host.links.empty()) {
             host.core->on_links(now_, std::exchange(host.links, {}));
+            operate(host);
         }
     }
 }
