@@ -323,6 +323,21 @@ TEST_CASE("the source soon knows what the end of a long chain does", "[relay]") 
     CHECK(world.now() < plan.stall_timeout + 8s);
 }
 
+// Those behind them find a parent before their own time-out, and the source's.
+TEST_CASE("where many neighbours are silent, none behind them is dropped", "[relay]") {
+    RelayPlan plan{.members = 30, .object_bytes = 128U << 20U, .drops_failed = true};
+    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    CAPTURE(plan.degree);
+    std::vector<std::uint32_t> silent;
+    for (std::uint32_t rank = 5; rank < 20; ++rank) {
+        plan.stops[rank] = {.from = 2s, .until = 1000s};
+        silent.push_back(rank);
+    }
+    RelayWorld world{plan};
+    world.run(150s);
+    expect_dropped(world, plan.members, silent);
+}
+
 TEST_CASE("where the source crashes, all members end together", "[relay]") {
     const std::uint32_t degree = GENERATE(1U, 2U, core::kTwoTrees);
     RelayWorld world{{.members = 12,

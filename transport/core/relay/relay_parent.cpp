@@ -29,6 +29,7 @@ bool RelayParent::on_packet(Instant now, Rank from) {
     }
     heard_at_ = now;
     is_heard_ = true;
+    silent_ = 0;
     retry_ = limits_.retry_first;
     return true;
 }
@@ -62,17 +63,24 @@ void RelayParent::step_aside(Instant now) {
     choose_next(now);
 }
 
-/// The next ancestor at once; after the source the parent again, later.
+/// The next ancestor at once; after the source the parent again, later. (If ancestors were
+/// silent, one that is further up.)
 void RelayParent::choose_next(Instant now) {
     Instant at = now;
     if (place_ == 0) {
         place_ = is_aside_ ? tree_.members : own_place_;
         at = now + retry_;
         retry_ = std::min(retry_ * 2, limits_.retry_max);
+        silent_ = 0;
     }
-    place_ = tree_.parent(place_);
-    if (place_ == own_place_) {
+    for (std::uint64_t left = silent_ < 2 ? 1 : 1ULL << (silent_ - 1); left > 0; --left) {
         place_ = tree_.parent(place_);
+        if (place_ == own_place_) {
+            place_ = tree_.parent(place_);
+        }
+        if (place_ == 0) {
+            break;
+        }
     }
     connect_to(tree_.at(place_), at);
 }
@@ -87,6 +95,7 @@ void RelayParent::connect_to(Rank rank, Instant at) {
 
 void RelayParent::poll(Instant now, ControlQueue& out) {
     if (is_connected_ && now >= std::max(heard_at_, tried_at_) + limits_.silence) {
+        silent_ += is_heard_ ? 0 : 1;
         leave(now);
     }
     if (connect_at_ && now >= *connect_at_) {

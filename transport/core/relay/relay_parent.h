@@ -3,7 +3,9 @@
 // A member connects to its parent. If the connection cannot be made or ends, the parent lacks
 // blocks that the member needs, or nothing is heard of it for RelayLimits::silence, the member
 // connects to the next ancestor: the parent's parent, and at last the source. After the source
-// it begins again with its parent, more slowly each time. An ancestor that was left for
+// it begins again with its parent, more slowly each time. Neighbours can fail together, for
+// instance a rack: after two in a row that never answered the member skips some, each time more
+// of them. An ancestor that was left for
 // another one is not returned to while that one serves. One whose path carries short packets
 // only is connected to again. Two members that take each other for parent would hang: of a
 // parent that connects to this member the next ancestor takes the place, too. A member that
@@ -85,6 +87,8 @@ class RelayParent {
     std::uint32_t own_place_;
     std::uint32_t place_;  ///< Of the present parent.
     Rank rank_;
+    std::uint32_t silent_ =
+        0;  ///< Ancestors in a row, up to the present one, without an answer.
     bool is_aside_ = false;
     bool is_connected_ = false;  ///< READY was sent.
     bool is_heard_ = false;

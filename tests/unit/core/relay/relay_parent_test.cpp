@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <vector>
 
 namespace stage::core {
 namespace {
@@ -33,6 +34,45 @@ TEST_CASE("a parent is connected to again only if its path carries shorter packe
     ends(2, LinkEvent::Kind::closed);
     CHECK(next() == Rank{1});
     CHECK_FALSE(parent.take_left());  // Its connection ended by itself.
+}
+
+TEST_CASE("a member skips more and more places above it while none answers") {
+    CoreConfig config;
+    config.own = Rank{40};
+    config.members = 50;
+    const RelayLimits limits;
+    RelayParent parent{config, limits, {.members = 50, .source = Rank{0}, .degree = 1}};
+    ControlQueue out{64};
+    Instant now{std::chrono::hours{1}};
+    const auto tried = [&] {
+        parent.poll(now, out);
+        now += limits.silence;
+        parent.poll(now, out);  // It is left,
+        now += limits.retry_max;
+        parent.poll(now, out);  // and the next one is tried.
+        return parent.rank().value();
+    };
+    parent.start(now);
+    std::vector<std::uint16_t> ranks;
+    for (int i = 0; i < 5; ++i) {
+        ranks.push_back(tried());
+    }
+    CHECK(ranks == std::vector<std::uint16_t>{38, 36, 32, 24, 8});
+    SECTION("none but the source is left") {
+        CHECK(tried() == 0);
+        CHECK(tried() == 39);
+        CHECK(tried() == 38);
+    }
+    SECTION("one answers") {
+        CHECK(parent.on_packet(now, Rank{8}));
+        CHECK(tried() == 7);
+        CHECK(tried() == 6);
+        CHECK(tried() == 4);
+    }
+    SECTION("one refuses") {
+        parent.on_link(now, {.peer = Rank{8}, .kind = LinkEvent::Kind::closed});
+        CHECK(parent.rank() == Rank{0});
+    }
 }
 
 TEST_CASE("a parent that connects to a member is its parent no more") {
