@@ -15,8 +15,7 @@ std::vector<DroppedMember> BroadcastResult::dropped() const {
 
 /// A broadcast that reached no receiver is no success.
 std::optional<DroppedMember> BroadcastResult::failure() const {
-    const std::size_t receivers = done_.members() - 1U;
-    if (!failed_ && !dropped_.empty() && dropped().size() == receivers) {
+    if (!failed_ && dropped_count() > 0 && dropped_count() + 1 == done_.members()) {
         return dropped_.front();
     }
     return failed_;

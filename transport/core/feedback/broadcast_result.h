@@ -61,6 +61,10 @@ class BroadcastResult {
     /// The members that were dropped, and are not done after all, by rank.
     [[nodiscard]] std::vector<DroppedMember> dropped() const;
 
+    [[nodiscard]] std::uint32_t dropped_count() const {
+        return settled_.count() - done_.count();
+    }
+
     /// The failure that ends the broadcast, if there is one.
     [[nodiscard]] std::optional<DroppedMember> failure() const;
     [[nodiscard]] bool is_success() const { return settled_.is_full() && !failure(); }

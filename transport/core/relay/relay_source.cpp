@@ -90,8 +90,8 @@ struct RelaySource::RelayTransmission {
     bool has_begun = false;
     std::uint32_t blocks_held = 0;  ///< By the last PULSE.
     Instant moved_at{};             ///< When the group made progress.
-    bool held_all = false;
-    Instant lost_at{};  ///< When a member that held all was lost last.
+    bool held_all = false;          ///< In this turn; hold_all() looks at every member.
+    Instant lost_at{};              ///< When a member that held all was lost last.
     std::optional<Instant> pulse_at;
     std::optional<wire::Ending> released;
     std::optional<Instant> stays_until;
@@ -319,9 +319,8 @@ bool RelaySource::RelayTransmission::is_waited_for() const {
 /// By what the connected members reported, and with those that were done before they were lost.
 /// (Both sums wrap alike.)
 bool RelaySource::RelayTransmission::hold_all() const {
-    const auto dropped = static_cast<std::uint32_t>(result.dropped().size());
     return first().blocks_held() ==
-           (config.members - 1U - dropped - done_and_lost()) * shape.blocks;
+           (config.members - 1U - result.dropped_count() - done_and_lost()) * shape.blocks;
 }
 
 std::uint32_t RelaySource::RelayTransmission::done_and_lost() const {
@@ -360,12 +359,12 @@ Duration RelaySource::RelayTransmission::progress_timeout() const {
     if (seen.count() == 0) {
         return config.ready_timeout;
     }
-    return hold_all() ? finish_timeout(config, ending) : config.stall_timeout;
+    return held_all ? finish_timeout(config, ending) : config.stall_timeout;
 }
 
 /// A member that is lost while it finishes has the stall timeout to come back.
 Instant RelaySource::RelayTransmission::progress_deadline() const {
-    return (hold_all() ? moved_at : std::max(moved_at, lost_at)) + progress_timeout();
+    return (held_all ? moved_at : std::max(moved_at, lost_at)) + progress_timeout();
 }
 
 Duration RelaySource::RelayTransmission::disk_timeout() const {
