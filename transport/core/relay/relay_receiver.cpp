@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -109,8 +110,8 @@ struct RelayReceiver::RelayReception {
     bool is_started = false;
     bool is_finishing = false;
     std::uint64_t object_bytes = 0;
-    std::vector<std::byte> offer_body;  ///< As it came; empty before.
-    std::optional<wire::Ending> leave;
+    std::vector<std::byte> offer_body;    ///< As it came; empty before.
+    std::map<Rank, wire::Ending> leaves;  ///< Of this member, and from below.
     std::optional<wire::Ending> released;
     std::optional<Instant> stays_until;  ///< Once it is over.
 };
@@ -296,11 +297,8 @@ void RelayReceiver::RelayReception::on_ready(Instant now, Stripe& stripe, Rank c
 
 /// A member below cannot go on: the source decides what that means.
 void RelayReceiver::RelayReception::on_leave(const wire::Ending& from_below) {
-    if (!leave || leave->rank != from_below.rank) {
+    if (leaves.emplace(from_below.rank, from_below).second) {
         control.push(wire::PacketType::leave, first().parent.where(), wire::write(from_below));
-    }
-    if (!leave) {
-        leave = from_below;  // For another parent.
     }
 }
 
@@ -471,8 +469,8 @@ void RelayReceiver::RelayReception::connect(Instant now, Stripe& stripe) {
         lag.restart();
         reported.clear();
         reported_at = kLongAgo;
-        if (leave) {
-            control.push(wire::PacketType::leave, stripe.parent.where(), wire::write(*leave));
+        for (const auto& [rank, leave] : leaves) {
+            control.push(wire::PacketType::leave, stripe.parent.where(), wire::write(leave));
         }
     }
     if (wants_blocks()) {
@@ -594,9 +592,10 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
     }
-    leave = wire::Ending{
+    const wire::Ending leave{
         .outcome = outcome_of(why.blame()), .rank = config.own, .why = why_of(why)};
-    control.push(wire::PacketType::leave, first().parent.where(), wire::write(*leave));
+    leaves.emplace(config.own, leave);
+    control.push(wire::PacketType::leave, first().parent.where(), wire::write(leave));
     outcome.culprit = config.own;
     outcome.why = std::move(why);
     end(Phase::failed);
