@@ -561,8 +561,8 @@ void RelayReceiver::RelayReception::watch(Instant now) {
                      was_source_heard
                          ? "the source and every node between it and this node fell silent"
                          : "no connection to the source or to a node between it and this node: "
-                           "the data ports (DataPortRange, TCP) are closed, or the network of "
-                           "this node fails"});
+                           "the data ports (DataPortRange, TCP) are closed, the path's MTU is "
+                           "below 1260, or the network of this node fails"});
     }
     watch_disk(now);
 }
