@@ -133,7 +133,7 @@ rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
   run ! grep ' E: ' "$WORK/said"
   grep -q '; 0 errors, ' "$WORK/said"
   # What both have; where they lie on an Enterprise Linux, and as they are compressed.
-  rpm -qlp "$rpm" | sed 's,/usr/lib64/slurm,/usr/lib/slurm,; s,/usr/share/licenses/.*,,' | grep -v /.build-id | sort -u > "$WORK/rpm"
+  rpm -qlp "$rpm" | sed 's,/usr/lib64/slurm,/usr/lib/slurm,; s,/usr/share/licenses/.*,,; s,\(/man/.*\)\.gz$,\1,' | grep -v /.build-id | sort -u > "$WORK/rpm"
   dpkg-deb -c "$PACKAGE" | awk '$1 !~ /^d/ { print $6 }' | sed 's,^\.,,; s,\(/man/.*\)\.gz$,\1,' \
     | grep -vE '/lintian/|/doc/stagecast/(copyright|changelog.*)$|^/lib/systemd' > "$WORK/deb"
   sort -u "$WORK/deb" | comm -23 - "$WORK/rpm" > "$WORK/lacks"
