@@ -380,7 +380,7 @@ void RelayWorld::send_all(Host& host) {
 void RelayWorld::connect(Host& from, Peer to) {
     Host& peer = *hosts_[to.first];
     ++from.connected;
-    if (peer.is_crashed) {
+    if (peer.is_crashed || is_over(to.first)) {
         from.links.push_back(event_of(to, LinkEvent::Kind::closed));
     } else if (!from.out.contains(to)) {
         const std::uint64_t id = ++connections_;

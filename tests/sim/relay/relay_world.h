@@ -44,8 +44,7 @@ struct RelayPlan {
         Duration until;
     };
     std::map<std::uint32_t, Pause> stops{};
-    /// By rank: so often its connections are made with shorter segments, because what its peer
-    /// sends by the earlier ones does not arrive.
+    /// By rank: how many times it must shorten its segments before what its peer sends arrives.
     std::map<std::uint32_t, std::uint32_t> narrow_paths{};
     /// The disk of this rank refuses this block.
     std::optional<std::pair<std::uint32_t, std::uint32_t>> refused_store{};

@@ -15,6 +15,7 @@
 #include "transport/core/sending/control_queue.h"
 #include "transport/core/sending/operation_queue.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -79,6 +80,13 @@ class RelayChildren {
     /// What the child that is furthest waits for; nothing if there is none, or one waits for no
     /// block.
     [[nodiscard]] std::optional<BlockIndex> front() const;
+    /// True if a child waits for a block for which `is_missing` is true.
+    template <class Predicate>
+    [[nodiscard]] bool waits_for(const Predicate& is_missing) const {
+        return std::ranges::any_of(children_, [&is_missing](const auto& each) {
+            return !each.second.wanted.empty() && is_missing(each.second.wanted.begin()->first);
+        });
+    }
     /// The sum of what the children reported; modulo 2^32.
     [[nodiscard]] std::uint32_t blocks_held() const;
     /// Adds the members that are connected, to this member or below. False if a child cannot

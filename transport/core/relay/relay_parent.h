@@ -4,13 +4,12 @@
 // blocks that the member needs, or nothing is heard of it for RelayLimits::silence, the member
 // connects to the next ancestor: the parent's parent, and at last the source. After the source
 // it begins again with its parent, more slowly each time. Neighbours can fail together, for
-// instance a rack: after two in a row that never answered the member skips some, each time more
-// of them. An ancestor that was left for
-// another one is not returned to while that one serves. One whose path carries short packets
-// only is connected to again. Two members that take each other for parent would hang: of a
-// parent that connects to this member the next ancestor takes the place, too. A member that
-// steps aside has the last place of the chain as
-// its first ancestor, and those of that place after it.
+// instance a rack: after two in a row that never answered the member skips some, each time
+// more of them. An ancestor that was left for another one is not returned to while that one
+// serves. One whose path carries short packets only is connected to again. If the parent
+// connects to this member, the member goes on to the next ancestor: two members that take each
+// other for their parent would hang. A member that steps aside has the last place of the chain
+// as its first ancestor, and those of that place after it.
 #pragma once
 
 #include "transport/base/link_event.h"
@@ -87,8 +86,8 @@ class RelayParent {
     std::uint32_t own_place_;
     std::uint32_t place_;  ///< Of the present parent.
     Rank rank_;
-    std::uint32_t silent_ =
-        0;  ///< Ancestors in a row, up to the present one, without an answer.
+    /// Ancestors in a row, up to the present one, without an answer.
+    std::uint32_t silent_ = 0;
     bool is_aside_ = false;
     bool is_connected_ = false;  ///< READY was sent.
     bool is_heard_ = false;

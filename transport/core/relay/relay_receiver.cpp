@@ -65,6 +65,7 @@ struct RelayReceiver::RelayReception {
     void send_request(const Stripe& stripe, const wire::Request& request);
     void report_done(Instant now);
     void order_finish();
+    [[nodiscard]] bool is_being_dropped() const;
     void fail(Instant now, Error why);
     void end(Phase phase);
     void take(Instant now, OperationBatch& batch);
@@ -251,7 +252,9 @@ void RelayReceiver::RelayReception::on_child(Instant now,
     } else if (datagram.header.type == PacketType::pulse) {
         if (const auto body = wire::read_pulse(datagram.body)) {
             stripe.children.on_pulse(from, *body);
-            stripe.parent.hurry(now);
+            if (&stripe == &first()) {
+                stripe.parent.hurry(now);
+            }
         }
     } else if (datagram.header.type == PacketType::leave) {
         if (const auto body = wire::read_ending(datagram.body)) {
@@ -283,7 +286,7 @@ void RelayReceiver::RelayReception::on_offer(Instant now, const wire::Offer& off
 
 /// The offer follows when it is here.
 void RelayReceiver::RelayReception::on_ready(Instant now, Stripe& stripe, Rank child) {
-    if (is_aside || (outcome.phase == Phase::failed && !released)) {
+    if (is_aside || is_being_dropped()) {
         return order(OperationKind::hang_up,
                      {.to_group = false, .peer = child, .flow = flow_of(stripe.tree)});
     }
@@ -586,8 +589,8 @@ std::optional<Duration> RelayReceiver::RelayReception::disk_timeout() const {
     return reassembly.is_first_at_disk() ? std::optional{config.stall_timeout} : std::nullopt;
 }
 
-/// The member stays until RELEASE answers its LEAVE, or a moment. Its children need another
-/// parent, and are not to wait for that.
+/// The member stays until RELEASE answers its LEAVE, or a moment. If it is dropped its children
+/// need another parent, and are not to wait for that.
 void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     if (is_over()) {
         return;
@@ -599,10 +602,18 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
     outcome.culprit = config.own;
     outcome.why = std::move(why);
     end(Phase::failed);
-    for (Stripe& stripe : stripes) {
-        stripe.children.dismiss(reassembly.operations());
+    if (is_being_dropped()) {
+        for (Stripe& stripe : stripes) {
+            stripe.children.dismiss(reassembly.operations());
+        }
     }
     stays_until = now + limits.end_timeout;
+}
+
+/// The others go on without this member. (Where they do not, RELEASE comes at once, and is to
+/// be passed on.)
+bool RelayReceiver::RelayReception::is_being_dropped() const {
+    return config.drops_failed && outcome.phase == Phase::failed && !released;
 }
 
 void RelayReceiver::RelayReception::end(Phase phase) {

@@ -60,7 +60,7 @@ struct RelaySource::RelayTransmission {
     [[nodiscard]] bool is_waited_for() const;
     [[nodiscard]] bool hold_all() const;
     /// How many receivers hold the object, but are not connected.
-    [[nodiscard]] std::uint32_t done_and_lost() const;
+    [[nodiscard]] std::uint32_t lost_holders() const;
     [[nodiscard]] std::vector<Rank> stuck() const;
     [[nodiscard]] Duration progress_timeout() const;
     [[nodiscard]] Instant progress_deadline() const;
@@ -90,7 +90,7 @@ struct RelaySource::RelayTransmission {
     bool has_begun = false;
     std::uint32_t blocks_held = 0;  ///< By the last PULSE.
     Instant moved_at{};             ///< When the group made progress.
-    bool held_all = false;          ///< In this turn; hold_all() looks at every member.
+    bool is_all_held = false;       ///< In this turn.
     Instant lost_at{};              ///< When a member that held all was lost last.
     std::optional<Instant> pulse_at;
     std::optional<wire::Ending> released;
@@ -310,20 +310,27 @@ void RelaySource::RelayTransmission::forgive(Instant now, Duration away) {
 }
 
 bool RelaySource::RelayTransmission::is_waited_for() const {
-    return disk_watch.is_busy() && std::ranges::any_of(stripes, [this](const auto& children) {
-               const auto front = children.front();
-               return front && !stock.was_read(*front);
+    const auto is_missing = [this](BlockIndex block) { return !stock.was_read(block); };
+    return disk_watch.is_busy() && std::ranges::any_of(stripes, [&](const auto& children) {
+               return children.waits_for(is_missing);
            });
 }
 
 /// By what the connected members reported, and with those that were done before they were lost.
 /// (Both sums wrap alike.)
 bool RelaySource::RelayTransmission::hold_all() const {
-    return first().blocks_held() ==
-           (config.members - 1U - result.dropped_count() - done_and_lost()) * shape.blocks;
+    const std::uint32_t missing =
+        (config.members - 1U - result.dropped_count()) * shape.blocks - first().blocks_held();
+    if (missing == 0 || shape.blocks == 0) {
+        return missing == 0;
+    }
+    // (Who is lost is looked for among all members, so only where that decides.)
+    const std::uint32_t lost = missing / shape.blocks;
+    return missing % shape.blocks == 0 && lost <= result.done().count() &&
+           lost_holders() == lost;
 }
 
-std::uint32_t RelaySource::RelayTransmission::done_and_lost() const {
+std::uint32_t RelaySource::RelayTransmission::lost_holders() const {
     RankSet joined{config.members};
     if (result.done().count() == 0 || !first().add_joined(joined)) {
         return 0;
@@ -359,12 +366,12 @@ Duration RelaySource::RelayTransmission::progress_timeout() const {
     if (seen.count() == 0) {
         return config.ready_timeout;
     }
-    return held_all ? finish_timeout(config, ending) : config.stall_timeout;
+    return is_all_held ? finish_timeout(config, ending) : config.stall_timeout;
 }
 
 /// A member that is lost while it finishes has the stall timeout to come back.
 Instant RelaySource::RelayTransmission::progress_deadline() const {
-    return (held_all ? moved_at : std::max(moved_at, lost_at)) + progress_timeout();
+    return (is_all_held ? moved_at : std::max(moved_at, lost_at)) + progress_timeout();
 }
 
 Duration RelaySource::RelayTransmission::disk_timeout() const {
@@ -377,7 +384,7 @@ void RelaySource::RelayTransmission::watch(Instant now) {
         fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
         return;
     }
-    if (std::exchange(held_all, hold_all()) && !held_all) {
+    if (std::exchange(is_all_held, hold_all()) && !is_all_held) {
         lost_at = now;
     }
     if (is_waited_for()) {
