@@ -28,8 +28,6 @@ constexpr std::size_t kMaxConnections = 4096;  ///< Of root: waiting plugins, on
 /// The time for the whole request, and the time for the whole answer.
 constexpr Duration kExchangeMax = std::chrono::seconds{5};
 constexpr std::size_t kReadBytes = 16U << 10U;
-/// Of a listener that lacked a descriptor.
-constexpr Duration kRestAfterFailure = std::chrono::milliseconds{100};
 constexpr Duration kRestoreAfter = std::chrono::milliseconds{100};
 constexpr Duration kRestoreAgainAfter = std::chrono::seconds{10};
 
@@ -175,7 +173,7 @@ void ControlServer::on_connect() {
         UniqueFd fd{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
         if (!fd) {
             if (lacks_descriptor(errno)) {
-                loop_.rest(socket_.get(), kRestAfterFailure);
+                loop_.rest(socket_.get());
             }
             return;
         }

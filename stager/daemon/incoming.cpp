@@ -15,8 +15,6 @@ namespace {
 
 /// The time from the end of the handshake to SETUP, which a daemon sends at once.
 constexpr Duration kSetupMax = std::chrono::seconds{5};
-/// Of a listener that lacked a descriptor.
-constexpr Duration kRestAfterFailure = std::chrono::milliseconds{100};
 
 bool is_first_word(const TreeMessage& message) {
     return std::holds_alternative<SetupMessage>(message) ||
@@ -67,7 +65,7 @@ void Incoming::on_connect() {
         pending_.push_back({.link = std::move(driven), .settled = false, .timer = 0});
     }
     if (listener_.lacks_descriptor()) {
-        basics_.loop.rest(listener_.fd(), kRestAfterFailure);
+        basics_.loop.rest(listener_.fd());
     }
     // The listener may have closed some to make room.
     for (const PendingConnection& pending : pending_) {

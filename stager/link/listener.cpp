@@ -119,7 +119,7 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
 /// After a failed accept. If no descriptors are left, an unproven link is closed for the
 /// newcomer.
 bool Listener::may_try_again(int cause, Instant now) {
-    if (stage::lacks_descriptor(cause) && !half_open_.empty()) {
+    if ((cause == EMFILE || cause == ENFILE) && !half_open_.empty()) {
         evict(std::ranges::min_element(
                   half_open_, {}, [now](const HalfOpen& one) { return worth(one, now); }),
               now);

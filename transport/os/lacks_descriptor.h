@@ -1,4 +1,4 @@
-// Tells what a call failed for that found no descriptor free.
+// Tells whether a call failed because no descriptor was free.
 #pragma once
 
 #include <cerrno>

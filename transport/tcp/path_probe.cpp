@@ -41,7 +41,7 @@ void PathProbe::begin(TcpConnection& connection, std::size_t packet_bytes_max, I
     look_at_ = now + kFirstLook;
 }
 
-bool PathProbe::has_failed(const TcpConnection& connection, Instant now) {
+bool PathProbe::look(const TcpConnection& connection, Instant now) {
     if (!look_at_ || now < *look_at_) {
         return false;
     }

@@ -21,8 +21,8 @@ class PathProbe {
     /// Sends the probe, before anything else is sent. No probe where segments are short already
     /// or are a loopback's, longer than a packet.
     void begin(TcpConnection& connection, std::size_t packet_bytes_max, Instant now);
-    /// True if the path drops the probe. Looks when it is time to.
-    [[nodiscard]] bool has_failed(const TcpConnection& connection, Instant now);
+    /// Looks what became of the probe, when it is time to. True: the path drops it.
+    [[nodiscard]] bool look(const TcpConnection& connection, Instant now);
 
   private:
     std::optional<Instant> look_at_;  ///< Empty: no probe is under way.

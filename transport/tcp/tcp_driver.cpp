@@ -83,7 +83,7 @@ void TcpDriver::look_again() {
     }
     std::vector<std::uint32_t> hopeless;
     for (auto& [id, link] : links_) {
-        if (link.probe.has_failed(link.connection, now)) {
+        if (link.probe.look(link.connection, now)) {
             end_by_reset(link.connection.descriptor());
             hopeless.push_back(id);
         }
@@ -259,7 +259,10 @@ void TcpDriver::pace(Link& link) const {
         return;
     }
     const int socket = link.connection.descriptor();
-    if (!has_rate_control(socket)) {
+    if (!link.has_rate_control) {
+        link.has_rate_control = has_rate_control(socket);
+    }
+    if (!*link.has_rate_control) {
         return;
     }
     if (const auto sample = sample_path(socket, now)) {

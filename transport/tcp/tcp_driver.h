@@ -51,6 +51,7 @@ class TcpDriver final : public Driver {
         bool must_report_ready = false;
         bool awaits_write = false;
         SendPace pace{};
+        std::optional<bool> has_rate_control{};  ///< Once it has a socket.
         PathProbe probe{};
         std::optional<Instant> opened_at{};  ///< If this member made it.
     };

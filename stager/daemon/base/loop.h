@@ -8,6 +8,7 @@
 #include "transport/base/units.h"
 #include "transport/os/unique_fd.h"
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -35,7 +36,7 @@ class Loop {
     void forget(int fd);
     /// Ignores the watched descriptor for that time: a listener from which the process cannot
     /// accept, for want of a descriptor, would be reported again at once.
-    void rest(int fd, Duration time);
+    void rest(int fd, Duration time = std::chrono::milliseconds{100});
 
     TimerId at(Instant when, Task task);
     TimerId after(Duration delay, Task task) { return at(now_ + delay, std::move(task)); }
