@@ -47,6 +47,8 @@ class System:
         words = {"mpich": MPICH, "openmpi": [*OPEN_MPI[:-1], "0"] if self.is_blocking else OPEN_MPI}[self.kind]  # (it need not yield)
         hosts = ",".join(names if self.kind == "mpich" else [f"{name}:{RANKS}" for name in names])
         words = [word.format(hosts=hosts, shared=SHARED, ranks=len(names) * RANKS) for word in words]
+        if self.kind == "openmpi" and RANKS > 1:  # neighbours on one host, as MPICH places them
+            words[words.index("--map-by") + 1] = "slot"
         if self.kind == "mpich":
             words[words.index("-ppn") + 1] = str(RANKS)
         for key, value in {**self.environment(), **extra}.items():
