@@ -13,6 +13,9 @@
 namespace stage {
 namespace {
 
+/// In a user namespace, as in a container, each owner that it does not map.
+constexpr uid_t kUnmapped = 65534;
+
 std::string host_name() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
@@ -187,7 +190,8 @@ bool FileCall::is_there() const {
     const std::string& path = is_copy ? order.destination : order.source;
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_uid == offer_.owner || status.st_uid == ::geteuid()) &&
+           (status.st_uid == ::geteuid() ||
+            (status.st_uid == offer_.owner && offer_.owner != kUnmapped)) &&
            status.st_mtim.tv_sec == offer_.seconds &&
            status.st_mtim.tv_nsec == static_cast<long>(offer_.nanoseconds) &&
            static_cast<std::uint64_t>(status.st_size) == offer_.bytes;

@@ -15,12 +15,12 @@
 // the other ranks are ignored, but for root, result and progress. If MPI itself fails, the
 // error handler of `comm` decides; with MPI_ERRORS_RETURN the calls return 1.
 //
-// The data does not travel by MPI. On each node that needs the file the call starts stagecast-
-// worker, which is installed with this library, or the program that STAGECAST_WORKER names.
-// The workers send by TCP from node to node, or by multicast where an interface for that is
-// configured, encrypted with a key of this call (unless stagecast.conf of the root's node has
-// another Protection=). A worker ends with the process that started it. No signal handler,
-// thread or memory of the process is used.
+// The data does not travel by MPI. On each node that needs the file the call starts
+// stagecast-worker, which is installed with this library, or the program that STAGECAST_WORKER
+// names. The workers send by TCP from node to node, or by multicast where an interface for
+// that is configured, encrypted with a key of this call (unless stagecast.conf of the root's
+// node has another Protection=). A worker ends with the process that started it. No signal
+// handler, thread or memory of the process is used.
 #pragma once
 
 // (The library itself is built once without MPI.)

@@ -64,6 +64,24 @@ elsewhere() {
   each_mpi elsewhere
 }
 
+secret() {
+  local capture=$CLUSTER_DIR/srv/mpi/capture
+  lab on n1 tcpdump -i eth0 -U -w /srv/mpi/capture 'udp and dst net 239.0.0.0/8' < /dev/null > "$WORK/tcpdump" 2>&1 3>&- &
+  wait_for 10 grep -q 'listening on' "$WORK/tcpdump"
+  bcasts "$1" force secret 400000
+  lab on n1 pkill tcpdump < /dev/null
+  wait $! || true
+  [[ $(summary) == *': 1 by groups'* ]]
+  [ "$(count 'by groups')" -ge 1 ]
+  [ "$(stat -c %s "$capture")" -gt 400000 ]
+  run ! grep -a 'a word that no one' "$capture"
+  rm "$capture"
+}
+
+@test "what is broadcast cannot be read from the network, long or short" {
+  each_mpi secret
+}
+
 duplicating() {
   LIMIT=40 bcasts "$1" auto duplicating 400000
 }
@@ -74,10 +92,12 @@ duplicating() {
 
 scarce() {
   local rc=0
-  LIMIT=60 bcasts "$1" force scarce 33554432 || rc=$?
+  LIMIT=30 bcasts "$1" force scarce 33554432 > "$WORK/said" || rc=$?
   [ "$rc" != 0 ]
+  # (MPICH's launcher may wait on emulated hosts, after the rank has ended.)
+  [ "$1" = mpich ] || ! grep 'and 124' "$WORK/said"
   run ! grep -E 'rank [0-9]: call|rank [2-5]: ok' "$WORK/out"   # (Rank 1 has it from rank 0.)
-  grep -iE 'MPI_ERR_NO_MEM|out of memory' "$WORK/out"
+  grep -E 'MPI_ERR_NO_MEM|Fatal error in .*: Unable to allocate memory' "$WORK/out"
   hosts_swept
   hosts_listen
 }
@@ -96,15 +116,15 @@ early_begin() {
 }
 
 on_some() {
-  local node rc=0
+  local node
   for node in n0 n1; do lab on "$node" install -m 755 "/srv/mpi/libstagecast-bcast-$1.so.0" /tmp/bcast.so < /dev/null; done
   # shellcheck disable=SC2046
-  lab on n0 -u alice -d /tmp timeout -k 5 20 \
-    $(ENVIRONMENT="LD_PRELOAD=/tmp/bcast.so:/srv/mpi/blocking.so" launcher "$1") "/srv/mpi/bcasts-$1" large 64 3 < /dev/null > "$WORK/out" 2>&1 3>&- || rc=$?
-  [ "$rc" != 0 ]
+  lab on n0 -u alice -d /tmp timeout -k 5 100 \
+    $(ENVIRONMENT="LD_PRELOAD=/tmp/bcast.so:/srv/mpi/blocking.so" launcher "$1") "/srv/mpi/bcasts-$1" large 64 3 < /dev/null > "$WORK/out" 2>&1 3>&- &
+  wait_for 60 grep -q 'waits for others in MPI_Init; all ranks or none must load libstagecast-bcast' "$WORK/out"
   run ! grep -E 'rank [0-9]: (ok|call)' "$WORK/out"
-  grep 'stagecast: a rank waits for others in MPI_Init; libstagecast-bcast must be loaded by all ranks or by none' "$WORK/out"
   hosts_swept
+  wait $! || true
   hosts_listen
 }
 

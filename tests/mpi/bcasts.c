@@ -6,6 +6,7 @@
 //     bcasts large BYTES COUNT     one root, whole messages; prints "begun" once bytes travel
 //     bcasts duplicating BYTES     while rank 0 duplicates another communicator before, and the others after it
 //     bcasts scarce BYTES          a message with gaps, for whose copy rank 2 has no memory: does not return
+//     bcasts secret BYTES          a long message and a short one, of the same words again and again
 //     bcasts elsewhere BYTES COUNT the same as large, where MPI begins without the library and ranks have different
 //                                  environments
 //
@@ -358,6 +359,24 @@ static void scarce(int bytes) {
     free(message);
 }
 
+static void secret(int bytes) {
+    static const char words[] = "a word that no one else may see ";
+    const int lengths[2] = {bytes, 700};
+    for (int call = 0; call < 2; ++call) {
+        char* const message = calloc((size_t)lengths[call], 1);
+        for (int i = 0; world_rank == 0 && i < lengths[call]; ++i) {
+            message[i] = words[(size_t)i % (sizeof words - 1)];
+        }
+        MPI_Bcast(message, lengths[call], MPI_CHAR, 0, MPI_COMM_WORLD);
+        for (int i = 0; i < lengths[call]; ++i) {
+            if (message[i] != words[(size_t)i % (sizeof words - 1)]) {
+                complain("wrong", call, i);
+            }
+        }
+        free(message);
+    }
+}
+
 int main(int argc, char** argv) {
     int provided = 0;
     int has_begun = 0;
@@ -384,6 +403,8 @@ int main(int argc, char** argv) {
         duplicating(atoi(argv[2]));
     } else if (strcmp(what, "scarce") == 0) {
         scarce(atoi(argv[2]));
+    } else if (strcmp(what, "secret") == 0) {
+        secret(atoi(argv[2]));
     } else if ((strcmp(what, "large") == 0 || strcmp(what, "elsewhere") == 0) && argc > 3) {
         large(atoi(argv[2]), atoi(argv[3]));
     } else {

@@ -97,6 +97,13 @@ planted() {
     grep -E "^$wrong 0 .*rank 2 \(n1\): /tmp/(in|out): Operation not permitted" "$WORK/out"
   done
   lab on n1 rm /tmp/in /tmp/out < /dev/null
+  # One that all nodes share, and that is another user's on all of them, is there.
+  input shared 3000 n0 "$T/shared/bobs"
+  lab on n0 chown bob "$T/shared/bobs" < /dev/null
+  lab on n0 chmod 644 "$T/shared/bobs" < /dev/null
+  mpi "$1" "src=$T/shared/bobs,dst=/tmp/bobs"
+  got 1 'rc=0 status=0 written=1' 'status=0' 'status=1' 'status=1' 'status=1' 'status=1'
+  lab on n0 rm -f "$T/shared/bobs" < /dev/null
 }
 
 @test "a file that another user placed is not the one that is there already" {

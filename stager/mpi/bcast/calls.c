@@ -42,11 +42,13 @@ static int on_delete(MPI_Comm comm, int key, void* value, void* extra) {
 // Waits for all ranks, by a call that no rank without the library answers. By a broadcast they would
 // take the settings for the first message of the program, and each message for the next one.
 static int await_all(void) {
-    enum { SENTENCE_AFTER_S = 10, END_AFTER_S = 300 };
+    enum { SENTENCE_AFTER_S = 10, END_AFTER_S = 300, RANKS_THAT_SPEAK = 4 };
     const struct timespec pause = {.tv_nsec = 100000};
     MPI_Request request = MPI_REQUEST_NULL;
+    int rank = 0;
     int is_over = 0;
-    int is_said = 0;
+    int is_said =
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || rank >= RANKS_THAT_SPEAK;
     int error = PMPI_Ibarrier(MPI_COMM_WORLD, &request);
     const double begin = PMPI_Wtime();
     while (error == MPI_SUCCESS && !is_over) {
@@ -56,10 +58,17 @@ static int await_all(void) {
             is_said = 1;
             (void)fprintf(
                 stderr,
-                "stagecast: a rank waits for others in MPI_Init; libstagecast-bcast must "
-                "be loaded by all ranks or by none\n");
+                "stagecast: rank %d waits for others in MPI_Init; all ranks or none must load "
+                "libstagecast-bcast\n",
+                rank);
         }
         if (waited > END_AFTER_S) {
+            (void)fprintf(
+                stderr,
+                "stagecast: rank %d ends the program: others are not in MPI_Init with "
+                "libstagecast-bcast after %d s\n",
+                rank,
+                END_AFTER_S);
             (void)PMPI_Abort(MPI_COMM_WORLD, 1);
         }
         (void)nanosleep(&pause, NULL);

@@ -190,12 +190,12 @@ int comm_group_make(struct comm_group* group,
     if (error == MPI_SUCCESS && group->size >= least && is_of_one_world(comm, group->size)) {
         error = agree_on_room(comm, &has_room);
         if (!has_room && rank == 0 && settings->is_verbose) {
-            fprintf(stderr,
-                    "stagecast: a communicator of %d ranks: %d others have groups, or a "
-                    "process has "
-                    "half of its file descriptors open\n",
-                    group->size,
-                    GROUPS_MAX);
+            fprintf(
+                stderr,
+                "stagecast: a communicator of %d ranks: %d others have groups, or a rank has "
+                "called MPI_Comm_idup\n",
+                group->size,
+                GROUPS_MAX);
         }
     }
     if (error == MPI_SUCCESS && has_room) {
@@ -383,7 +383,7 @@ static int check(const struct comm_message* message, MPI_Comm comm) {
         message->buffer, message->count, message->datatype, MPI_PROC_NULL, 0, comm);
 }
 
-// (Other ranks may need no copy: there is no memory that all could wait for.)
+// Other ranks may need no copy, so there is no agreement in which they could hear of it.
 static int lack_memory(MPI_Comm comm) {
     (void)PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;

@@ -33,6 +33,7 @@ CallOffer some_offer() {
     offer.seconds = -1;  // A file from before 1970.
     offer.nanoseconds = 999'999'999;
     offer.bytes = 1ULL << 40U;
+    offer.owner = 4711;
     offer.manifest = {std::byte{1}, std::byte{2}};
     offer.key.fill(std::byte{7});
     return offer;
