@@ -98,6 +98,8 @@ planted() {
   done
   lab on n1 rm /tmp/in /tmp/out < /dev/null
   # One that all nodes share, and that is another user's on all of them, is there.
+  mkdir -p "$WORK/shared"
+  chown 2001 "$WORK/shared"
   input shared 3000 n0 "$T/shared/bobs"
   lab on n0 chown bob "$T/shared/bobs" < /dev/null
   lab on n0 chmod 644 "$T/shared/bobs" < /dev/null
