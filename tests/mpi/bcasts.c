@@ -6,7 +6,7 @@
 //     bcasts large BYTES COUNT     one root, whole messages; prints "begun" once bytes travel
 //     bcasts duplicating BYTES     while rank 0 duplicates another communicator before, and the others after it
 //     bcasts scarce BYTES          a message with gaps, for whose copy rank 2 has no memory: does not return
-//     bcasts secret BYTES          a long message and a short one, of the same words again and again
+//     bcasts secret BYTES          a short message and a long one, of the same words again and again
 //     bcasts elsewhere BYTES COUNT the same as large, where MPI begins without the library and ranks have different
 //                                  environments
 //
@@ -361,7 +361,7 @@ static void scarce(int bytes) {
 
 static void secret(int bytes) {
     static const char words[] = "a word that no one else may see ";
-    const int lengths[2] = {bytes, 700};
+    const int lengths[2] = {700, bytes};
     for (int call = 0; call < 2; ++call) {
         char* const message = calloc((size_t)lengths[call], 1);
         for (int i = 0; world_rank == 0 && i < lengths[call]; ++i) {
