@@ -120,7 +120,7 @@ Status TargetFile::look() {
         return check_kept(directory_.fd.get(), name_, path(), S_IFREG);
     }
     if (may_replace_) {
-        return S_ISREG(there.st_mode) || S_ISLNK(there.st_mode) ? Status{} : is_special();
+        return check_replaceable();
     }
     if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != node_.size) {
         return differs();
@@ -374,10 +374,20 @@ Error TargetFile::differs() const {
         "remove it, or add keep, newer or overwrite to the option (SRC:DST:overwrite)");
 }
 
-/// A device or FIFO, which other programs use by its name.
-Error TargetFile::is_special() const {
-    return Error{Blame::user, path() + ": exists already and is no regular file"}.remedy(
-        "remove it, or name another destination");
+/// Of a device, FIFO or socket other programs use the name. (It may have been made during the
+/// transfer.)
+Status TargetFile::check_replaceable() const {
+    struct stat there {};
+    if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? Status{} : Status{failed(errno)};
+    }
+    if (S_ISREG(there.st_mode) || S_ISLNK(there.st_mode)) {
+        return {};
+    }
+    return S_ISDIR(there.st_mode)
+               ? failed(EISDIR)
+               : Error{Blame::user, path() + ": exists already and is no regular file"}.remedy(
+                     "remove it, or name another destination");
 }
 
 Error TargetFile::failed(int cause) const {
@@ -392,6 +402,9 @@ Status TargetFile::appear() {
         return still_there();
     }
     if (may_replace_) {
+        if (Status replaceable = check_replaceable(); !replaceable) {
+            return replaceable;
+        }
         if (::renameat(
                 directory_.fd.get(), temporary_.c_str(), directory_.fd.get(), name_.c_str()) !=
             0) {

@@ -104,7 +104,7 @@ class TargetFile final : public Target {
     [[nodiscard]] Status meet_newcomer();
     [[nodiscard]] Status still_there() const;
     [[nodiscard]] Error differs() const;
-    [[nodiscard]] Error is_special() const;
+    [[nodiscard]] Status check_replaceable() const;
     [[nodiscard]] Error failed(int cause) const;
 
     TargetOrder order_;

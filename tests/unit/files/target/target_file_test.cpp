@@ -117,6 +117,18 @@ TEST_CASE("what keep and newer leave is a file, or a link to one") {
     CHECK(!S_ISREG(there.st_mode));
 }
 
+TEST_CASE("a pipe is replaced neither by newer nor by overwrite") {
+    const Scratch to;
+    const auto existing = GENERATE(Existing::newer, Existing::overwrite);
+    REQUIRE(::mkfifo(to.path("x").c_str(), 0600) == 0);
+    set_mtime(to.path("x"), 1);
+    CHECK_THAT(stage_new(to, "x", existing),
+               Contains("/x: exists already and is no regular file"));
+    struct stat there {};
+    REQUIRE(::lstat(to.path("x").c_str(), &there) == 0);
+    CHECK(S_ISFIFO(there.st_mode));
+}
+
 TEST_CASE("a symbolic link at the destination is never written through") {
     const Scratch to;
     const Scratch elsewhere;
@@ -260,6 +272,25 @@ TEST_CASE("an existing file that is removed during the stage is reported") {
     CHECK_THAT(sink.finish().error().sentence(),
                Contains("/x: was removed or replaced while it was staged"));
     CHECK(to.names().empty());
+}
+
+TEST_CASE("a pipe that is made during the stage is not replaced") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Spec> specs{{.source = from.write("a", "content"),
+                                   .root = to.path(),
+                                   .below = "x",
+                                   .existing = Existing::overwrite}};
+    const auto blocks = test::object_of(specs);
+    {
+        FileSink sink{test::sink_config(specs)};
+        REQUIRE(test::put(sink, 0, blocks[0]));
+        REQUIRE(test::put(sink, 1, blocks[1]));
+        REQUIRE(::mkfifo(to.path("x").c_str(), 0600) == 0);
+        CHECK_THAT(sink.finish().error().sentence(),
+                   Contains("/x: exists already and is no regular file"));
+    }
+    CHECK(to.names() == Names{"x"});
 }
 
 TEST_CASE("set-id bits are dropped where the owner can't be kept", "[root]") {
