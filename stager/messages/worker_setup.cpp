@@ -79,7 +79,7 @@ void fields(auto& on, Like<WorkerOutcome> auto& outcome) {
     on.choice(outcome.state, VerdictState::failed).choice(outcome.blame, Blame::internal);
     on.cut(outcome.sentence, kMaxSentenceBytes).number(outcome.culprit);
     on.texts(outcome.paths, kMaxSpecs, kMaxPathBytes);
-    on.texts(outcome.library_directories, kMaxSpecs, kMaxPathBytes);
+    on.texts(outcome.libs_directories, kMaxSpecs, kMaxPathBytes);
     on.texts(outcome.directories, kMaxDirectories, kMaxPathBytes);
     on.cut(outcome.statistics, kMaxStatisticsBytes);
 }

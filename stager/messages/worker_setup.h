@@ -174,7 +174,7 @@ struct WorkerOutcome {
     std::vector<std::string> paths;
     /// The directories in which this worker placed libraries, absolute, each with a slash at
     /// its end. At most one per spec.
-    std::vector<std::string> library_directories;
+    std::vector<std::string> libs_directories;
     /// Absolute, at most kMaxDirectories, below which everything lies that it placed.
     std::vector<std::string> directories;
     std::string statistics;  ///< One line of JSON, "{}" at the least.

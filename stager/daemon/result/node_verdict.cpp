@@ -58,7 +58,7 @@ NodeVerdict node_verdict(const GroupVerdict& verdict, const SettledFacts& known)
         own.sentence = summary_of(facts, files != 0 ? files : own.paths.size(), known.times);
     }
     if (known.outcome && !own.paths.empty()) {
-        add_library_directories(own, known.outcome->library_directories);
+        add_library_directories(own, known.outcome->libs_directories);
     }
     return {.verdict = std::move(own), .facts = std::move(facts)};
 }

@@ -79,10 +79,10 @@ class Closure {
         closure_.is_program = !loader.empty();
         if (!closure_.is_program) {
             const Result<ElfNeeds> own = needs_of("/proc/self/exe");
-            context_.library_directory = own ? library_token_of(own->interpreter) : "lib";
+            context_.lib_token = own ? library_token_of(own->interpreter) : "lib";
             return {};
         }
-        context_.library_directory = library_token_of(loader);
+        context_.lib_token = library_token_of(loader);
         if (loader.substr(loader.rfind('/') + 1).starts_with("ld-musl")) {
             return Error{Blame::user,
                          program().path +

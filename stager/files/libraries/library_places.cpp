@@ -132,7 +132,7 @@ std::string with_tokens(std::string_view text,
                         const SearchContext& context,
                         bool& has_origin) {
     const std::array<std::pair<std::string_view, std::string>, 3> tokens{
-        {{"ORIGIN", origin}, {"LIB", context.library_directory}, {"PLATFORM", platform()}}};
+        {{"ORIGIN", origin}, {"LIB", context.lib_token}, {"PLATFORM", platform()}}};
     std::string out;
     while (!text.empty()) {
         std::size_t length = 0;

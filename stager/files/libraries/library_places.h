@@ -27,8 +27,8 @@ struct LibraryPlace {
 
 /// Values for the tokens and relative names of a search path.
 struct SearchContext {
-    std::string library_directory;  ///< $LIB: "lib64", "lib/x86_64-linux-gnu".
-    std::string work_dir;           ///< The directory where the program starts; empty: unknown.
+    std::string lib_token;  ///< $LIB: "lib64", "lib/x86_64-linux-gnu".
+    std::string work_dir;   ///< The directory where the program starts; empty: unknown.
 };
 
 /// The value of $LIB for the loader at `loader`, whose symbolic links have been followed.

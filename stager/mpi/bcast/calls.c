@@ -95,10 +95,10 @@ static int agree_on_settings(void) {
     int rank = 1;
     if (agreed.is_unclear && PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS &&
         rank == 0) {
-        (void)fprintf(
-            stderr,
-            "stagecast: MPI_Bcast is left to the MPI; STAGECAST_BCAST is off, auto or force, "
-            "STAGECAST_BCAST_MIN and _SHORT are bytes\n");
+        (void)fprintf(stderr,
+                      "stagecast: MPI_Bcast is left to the MPI: STAGECAST_BCAST must be off, "
+                      "auto or force, "
+                      "STAGECAST_BCAST_MIN and STAGECAST_BCAST_SHORT numbers of bytes\n");
     }
     return MPI_SUCCESS;
 }

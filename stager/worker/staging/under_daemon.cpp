@@ -384,7 +384,7 @@ void Stage::tell_held(const core::Outcome& held) {
     const FileSink* sink = work_->sink();
     if (sink != nullptr) {
         outcome.paths = orders_->paths(*sink);
-        outcome.library_directories = sink->library_paths();
+        outcome.libs_directories = sink->library_paths();
         outcome.directories = orders_->directories(*sink);
     }
     for (const Error& trouble : sink != nullptr ? sink->warnings() : std::vector<Error>{}) {

@@ -30,7 +30,7 @@ class System:
     name: str
     kind: str  # "openmpi", "mpich": which mpirun and which build of a program
     words: tuple = ()
-    library: str = ""  # what it preloads
+    preloads: str = ""
     mode: str = ""  # of our library
 
     @property
@@ -38,7 +38,7 @@ class System:
         return os.environ.get("POLL") != "yes"
 
     def environment(self):
-        preload = [f"{SHARED}/{self.library}"] if self.library else []
+        preload = [f"{SHARED}/{self.preloads}"] if self.preloads else []
         preload += [f"{SHARED}/blocking.so"] if self.is_blocking else []
         found = {**WORKER, **({"LD_PRELOAD": ":".join(preload)} if preload else {})}
         return {**found, "STAGECAST_BCAST": self.mode, "STAGECAST_BCAST_MIN": "1"} if self.mode == "force" else found
@@ -60,8 +60,8 @@ OPENMPI = System("Open MPI", "openmpi")
 TUNED = System("Open MPI, pipeline of 64 KiB", "openmpi", tuple(PIPELINE))
 MPICH_OWN = System("MPICH", "mpich")
 MPICH_RING = System("MPICH, ring of 64 KiB", "mpich", tuple(RING))
-OURS = [System("libstagecast-bcast, Open MPI", "openmpi", library="libstagecast-bcast-openmpi.so", mode="force"),
-        System("libstagecast-bcast, MPICH", "mpich", library="libstagecast-bcast-mpich.so", mode="force")]
+OURS = [System("libstagecast-bcast, Open MPI", "openmpi", preloads="libstagecast-bcast-openmpi.so", mode="force"),
+        System("libstagecast-bcast, MPICH", "mpich", preloads="libstagecast-bcast-mpich.so", mode="force")]
 
 
 def tighten(group):

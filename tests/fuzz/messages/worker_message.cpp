@@ -89,7 +89,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                                 .sentence = "/shared/b: No such file or directory",
                                 .culprit = Rank{0},
                                 .paths = {"/var/spool/stagecast/4711/a", ""},
-                                .library_directories = {"/tmp/prog_libs/"},
+                                .libs_directories = {"/tmp/prog_libs/"},
                                 .directories = {"/tmp/d"},
                                 .statistics = "{\"bytes\":1048576}"};
     return {

@@ -115,7 +115,7 @@ TEST_CASE("every message of a worker is decoded as it was encoded") {
     outcome.sentence = "/x: No such file or directory";
     outcome.culprit = Rank{3};
     outcome.paths = {"/tmp/x", "", "/tmp/z"};
-    outcome.library_directories = {"/tmp/x_libs/"};
+    outcome.libs_directories = {"/tmp/x_libs/"};
     outcome.statistics = "{}";
     const std::vector<FromWorker> messages{
         WorkerProgress{.phase = WorkerPhase::transfer, .bytes = 5, .bytes_total = 10},

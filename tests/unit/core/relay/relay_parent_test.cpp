@@ -8,12 +8,20 @@
 namespace stage::core {
 namespace {
 
-TEST_CASE("a parent is connected to again only if its path carries shorter packets") {
+CoreConfig config_of(std::uint16_t own, std::uint16_t members) {
     CoreConfig config;
-    config.own = Rank{3};
-    config.members = 5;
-    const RelayTree tree{.members = 5, .source = Rank{0}, .degree = 1};
-    RelayParent parent{config, {}, tree};
+    config.own = Rank{own};
+    config.members = members;
+    return config;
+}
+
+/// Of a member of a chain.
+RelayParent parent_of(std::uint16_t own, std::uint16_t members) {
+    return {config_of(own, members), {}, {.members = members, .source = Rank{0}, .degree = 1}};
+}
+
+TEST_CASE("a parent is connected to again only if its path carries shorter packets") {
+    RelayParent parent = parent_of(3, 5);
     ControlQueue out{16};
     Instant now{std::chrono::hours{1}};
     const auto next = [&] {
@@ -37,11 +45,8 @@ TEST_CASE("a parent is connected to again only if its path carries shorter packe
 }
 
 TEST_CASE("a member skips more and more places above it while none answers") {
-    CoreConfig config;
-    config.own = Rank{40};
-    config.members = 50;
     const RelayLimits limits;
-    RelayParent parent{config, limits, {.members = 50, .source = Rank{0}, .degree = 1}};
+    RelayParent parent = parent_of(40, 50);
     ControlQueue out{64};
     Instant now{std::chrono::hours{1}};
     const auto tried = [&] {
@@ -76,10 +81,7 @@ TEST_CASE("a member skips more and more places above it while none answers") {
 }
 
 TEST_CASE("a parent that connects to a member is its parent no more") {
-    CoreConfig config;
-    config.own = Rank{3};
-    config.members = 5;
-    RelayParent parent{config, {}, {.members = 5, .source = Rank{0}, .degree = 1}};
+    RelayParent parent = parent_of(3, 5);
     ControlQueue out{16};
     const Instant now{std::chrono::hours{1}};
     parent.start(now);
@@ -97,10 +99,7 @@ TEST_CASE("a parent that connects to a member is its parent no more") {
 }
 
 TEST_CASE("a PULSE to the parent is early when there is news, but not too often") {
-    CoreConfig config;
-    config.own = Rank{3};
-    config.members = 5;
-    RelayParent parent{config, {}, {.members = 5, .source = Rank{0}, .degree = 1}};
+    RelayParent parent = parent_of(3, 5);
     ControlQueue out{16};
     Instant now{std::chrono::hours{1}};
     parent.hurry(now);

@@ -24,7 +24,7 @@ WorkerOutcome some_outcome() {
     outcome.state = VerdictState::ok;
     outcome.paths = {"/local/7/a"};
     outcome.directories = {"/local/7"};
-    outcome.library_directories = {"/local/7/a_libs/"};
+    outcome.libs_directories = {"/local/7/a_libs/"};
     outcome.statistics = R"({"files":3})";
     return outcome;
 }

@@ -115,7 +115,7 @@ TEST_CASE("LD_LIBRARY_PATH has two separators, and its $ORIGIN is the program's"
 
 TEST_CASE("$LIB is the loader's directory; a longer name is not the token") {
     bool has_origin = false;
-    const SearchContext context{.library_directory = "lib/x86_64-linux-gnu", .work_dir = {}};
+    const SearchContext context{.lib_token = "lib/x86_64-linux-gnu", .work_dir = {}};
     CHECK(with_tokens("/p/$LIB/${LIB}", "/o", context, has_origin) ==
           "/p/lib/x86_64-linux-gnu/lib/x86_64-linux-gnu");
     CHECK(with_tokens("/p/$LIB_x/$LIBRARY/${LIB/$", "/o", context, has_origin) ==
