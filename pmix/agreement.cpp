@@ -53,13 +53,10 @@ Result<std::uint8_t> common_version(const CardTable& cards) {
 }
 
 Result<Agreement> agree(const CardTable& cards, std::optional<std::uint64_t> context_id) {
-    Result<std::uint8_t> version = common_version(cards);
-    if (!version) {
-        return std::move(version).error();
-    }
+    TRY(auto version, common_version(cards));
     const Digest digest = digest_of(cards);
     Agreement agreement;
-    agreement.version = *version;
+    agreement.version = version;
     std::copy_n(digest.begin(), agreement.session.size(), agreement.session.begin());
     ByteReader rest{Bytes{digest}.subspan(agreement.session.size())};
     agreement.draw = rest.u64() ^ context_id.value_or(0);

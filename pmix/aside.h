@@ -44,9 +44,7 @@ template <class Answer>
     if (!started) {
         return started.error();
     }
-    if (Status waited = wait_readable(shared->done.get(), wait_limit, doing); !waited) {
-        return waited.error();
-    }
+    TRY(wait_readable(shared->done.get(), wait_limit, doing));
     take_event(shared->done);
     return *std::move(shared->answer);
 }

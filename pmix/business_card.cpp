@@ -78,9 +78,7 @@ std::vector<std::byte> encode_card(const Card& card) {
 }
 
 Result<std::vector<std::byte>> checked_card(const Card& card) {
-    if (Status status = sensible(card); !status) {
-        return status.error();
-    }
+    TRY(sensible(card));
     return encode_card(card);
 }
 
@@ -117,9 +115,7 @@ Result<Card> decode_card(Bytes bytes) {
     }
     card.address = *address;
     std::copy(incarnation.begin(), incarnation.end(), card.incarnation.begin());
-    if (Status status = sensible(card); !status) {
-        return status.error();
-    }
+    TRY(sensible(card));
     return card;
 }
 
@@ -164,9 +160,7 @@ Result<CardTable> decode_cards(Bytes bytes) {
     if (!in.finished()) {
         return broken;
     }
-    if (Status status = check_cards(cards); !status) {
-        return status.error();
-    }
+    TRY(check_cards(cards));
     return cards;
 }
 

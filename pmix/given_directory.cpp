@@ -3,9 +3,7 @@
 namespace stage {
 
 Status GivenDirectory::publish(const Card& own) {
-    if (Result<std::vector<std::byte>> card = checked_card(own); !card) {
-        return std::move(card).error();
-    }
+    TRY(checked_card(own));
     own_ = own;
     return {};
 }

@@ -49,38 +49,26 @@ Status send_host_message(int fd, Bytes message) {
     if (message.size() <= kMaxFromHost) {
         return send_with_descriptors(fd, message, {}, 0, kSending);
     }
-    const Result<UniqueFd> file = file_in_memory("stagecast-pmix", message);
-    if (!file) {
-        return file.error();
-    }
-    return send_with_descriptors(fd, Bytes{&kInFile, 1}, std::array{file->get()}, 0, kSending);
+    TRY(const auto file, file_in_memory("stagecast-pmix", message));
+    return send_with_descriptors(fd, Bytes{&kInFile, 1}, std::array{file.get()}, 0, kSending);
 }
 
 Result<HostReceived> receive_from_host(int fd) {
-    Result<Datagram> datagram = receive(fd, false);
-    if (!datagram) {
-        return std::move(datagram).error();
-    }
-    return std::move(datagram->received);
+    TRY(auto datagram, receive(fd, false));
+    return std::move(datagram.received);
 }
 
 Result<HostReceived> receive_to_host(int fd) {
-    Result<Datagram> datagram = receive(fd, true);
-    if (!datagram) {
-        return std::move(datagram).error();
+    TRY(auto datagram, receive(fd, true));
+    const std::vector<std::byte>& message = datagram.received.message;
+    if (!datagram.file || message.size() != 1 || message.front() != kInFile) {
+        return std::move(datagram.received);
     }
-    const std::vector<std::byte>& message = datagram->received.message;
-    if (!datagram->file || message.size() != 1 || message.front() != kInFile) {
-        return std::move(datagram->received);
-    }
-    Result<std::vector<std::byte>> whole = read_first(datagram->file.get(), kMaxToHost + 1);
-    if (!whole) {
-        return std::move(whole).error();
-    }
-    if (whole->size() > kMaxToHost) {
+    TRY(auto whole, read_first(datagram.file.get(), kMaxToHost + 1));
+    if (whole.size() > kMaxToHost) {
         return Error{Blame::internal, "the daemon's message is too long"};
     }
-    return HostReceived{.kind = HostReceived::Kind::message, .message = *std::move(whole)};
+    return HostReceived{.kind = HostReceived::Kind::message, .message = std::move(whole)};
 }
 
 }  // namespace stage

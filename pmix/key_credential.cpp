@@ -87,15 +87,12 @@ Result<std::string> seal_card_key(const CardKey& key) {
 }
 
 Result<CardKey> open_card_key(const std::string& credential) {
-    const Result<std::vector<std::byte>> bytes = open_of_own_uid(credential, kGroupKey);
-    if (!bytes) {
-        return bytes.error();
-    }
+    TRY(const auto bytes, open_of_own_uid(credential, kGroupKey));
     CardKey key{};
-    if (bytes->size() != key.size()) {
+    if (bytes.size() != key.size()) {
         return Error{Blame::user, "the group's key in rank 0's card is none"};
     }
-    std::ranges::copy(*bytes, key.begin());
+    std::ranges::copy(bytes, key.begin());
     return key;
 }
 

@@ -121,11 +121,8 @@ Result<std::vector<std::vector<std::byte>>> PmixClient::exchange(Bytes own, std:
     cards.reserve(size_);
     at_ = "PMIx_Get";
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
-        Result<std::vector<std::byte>> card = fetch(rank, limit);
-        if (!card) {
-            return std::move(card).error();
-        }
-        cards.push_back(*std::move(card));
+        TRY(auto card, fetch(rank, limit));
+        cards.push_back(std::move(card));
     }
     return cards;
 }

@@ -15,18 +15,11 @@ struct Exchanged {
 };
 
 Result<Exchanged> exchange(PmixClient& client, Bytes own, bool construct_group) {
-    Result<std::vector<std::vector<std::byte>>> cards =
-        client.exchange(own, kMaxBusinessCardBytes);
-    if (!cards) {
-        return std::move(cards).error();
-    }
-    Exchanged exchanged{.cards = *std::move(cards), .context_id = {}};
+    TRY(auto cards, client.exchange(own, kMaxBusinessCardBytes));
+    Exchanged exchanged{.cards = std::move(cards), .context_id = {}};
     if (construct_group) {
-        Result<std::optional<std::uint64_t>> context = client.construct_group();
-        if (!context) {
-            return std::move(context).error();
-        }
-        exchanged.context_id = *context;
+        TRY(auto context, client.construct_group());
+        exchanged.context_id = context;
     }
     client.finish();
     return exchanged;
@@ -104,11 +97,8 @@ std::size_t PmixDirectory::size() const {
 
 Status PmixDirectory::publish(const Card& own) {
     invariant(own.rank == rank(), "a member publishes its own card");
-    Result<std::vector<std::byte>> encoded = checked_card(own);
-    if (!encoded) {
-        return std::move(encoded).error();
-    }
-    session_->own = *std::move(encoded);
+    TRY(auto encoded, checked_card(own));
+    session_->own = std::move(encoded);
     return {};
 }
 

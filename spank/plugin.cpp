@@ -60,11 +60,8 @@ struct Plugin {
     static BeginAsking beginning(const Arguments& given) {
         return [path = given.socket_path](const Request& request,
                                           const CallTimeouts& timeouts) -> Result<AwaitAnswer> {
-            auto call = SharedCall::begin(path, request, timeouts);
-            if (!call) {
-                return call.error();
-            }
-            const auto shared = std::make_shared<const SharedCall>(*std::move(call));
+            TRY(auto call, SharedCall::begin(path, request, timeouts));
+            const auto shared = std::make_shared<const SharedCall>(std::move(call));
             return AwaitAnswer{[shared] { return shared->answer(); }};
         };
     }

@@ -37,41 +37,27 @@ Gate::Gate(Key /*key*/, const Logger& log, PeerUid peers, UniqueFd listener)
 }
 
 Result<std::unique_ptr<Gate>> Gate::open(const Logger& log) {
-    Result<PeerUid> peers = PeerUid::open();
-    if (!peers) {
-        return std::move(peers).error();
-    }
-    Result<UniqueFd> listener = listen_tcp(ip_v4(INADDR_LOOPBACK), 0);
-    if (!listener) {
-        return std::move(listener).error();
-    }
-    auto gate = std::make_unique<Gate>(Key{}, log, *std::move(peers), *std::move(listener));
-    if (Status proven = gate->prove(); !proven) {
-        return proven.error();
-    }
+    TRY(auto peers, PeerUid::open());
+    TRY(auto listener, listen_tcp(ip_v4(INADDR_LOOPBACK), 0));
+    auto gate = std::make_unique<Gate>(Key{}, log, std::move(peers), std::move(listener));
+    TRY(gate->prove());
     return gate;
 }
 
 /// Connects to the own listener, since a kernel that cannot report the uid would reject every
 /// worker.
 Status Gate::prove() {
-    const Result<std::uint16_t> port = port_of(listener_);
-    if (!port) {
-        return port.error();
-    }
-    port_ = *port;
+    TRY(const auto port, port_of(listener_));
+    port_ = port;
     const Result<UniqueFd> self = begin_connect(ip_v4(INADDR_LOOPBACK), port_);
     const std::optional<Visitor> visitor =
         self ? accept_tcp(listener_) : std::optional<Visitor>{};
     if (!visitor) {
         return Error::from_errno(Blame::node, "connecting with the own gate");
     }
-    const Result<uid_t> whose = peers_.of(visitor->socket.get());
-    if (!whose) {
-        return whose.error();
-    }
-    return *whose == ::geteuid() ? Status{}
-                                 : Status{Error{Blame::node, "the kernel names another's uid"}};
+    TRY(const auto whose, peers_.of(visitor->socket.get()));
+    return whose == ::geteuid() ? Status{}
+                                : Status{Error{Blame::node, "the kernel names another's uid"}};
 }
 
 void Gate::lead_to(std::uint16_t port, uid_t user) {

@@ -133,14 +133,11 @@ Status leave_node(const SpareUser& spare, const std::string& directory) {
     if (::chown(directory.c_str(), spare.uid, spare.gid) != 0) {
         return node_errno("giving " + directory + " to uid " + std::to_string(spare.uid));
     }
-    Result<IdMapper> mapper = IdMapper::fork(spare);
-    if (!mapper) {
-        return std::move(mapper).error();
-    }
+    TRY(auto mapper, IdMapper::fork(spare));
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
         return node_errno("making a user and a network namespace for the PMIx host");
     }
-    if (Status mapped = mapper->map(); !mapped) {
+    if (Status mapped = mapper.map(); !mapped) {
         return mapped;
     }
     if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 ||

@@ -97,19 +97,13 @@ int wait_until(const std::optional<Instant>& deadline) {
 
 /// Returns false at the end of the socket.
 Result<bool> read_daemon(Host& host) {
-    Result<HostReceived> received = receive_to_host(kHostControlFd);
-    if (!received) {
-        return std::move(received).error();
-    }
-    if (received->kind == HostReceived::Kind::closed) {
+    TRY(auto received, receive_to_host(kHostControlFd));
+    if (received.kind == HostReceived::Kind::closed) {
         return false;
     }
-    if (received->kind == HostReceived::Kind::message) {
-        Result<ToHost> message = decode_to_host(received->message);
-        if (!message) {
-            return std::move(message).error();
-        }
-        host.on_message(now(), *std::move(message));
+    if (received.kind == HostReceived::Kind::message) {
+        TRY(auto message, decode_to_host(received.message));
+        host.on_message(now(), std::move(message));
     }
     return true;
 }
@@ -179,11 +173,8 @@ Status run(Options options, const Logger& log) {
     }
     options.server.gate = gate.get();
     Mailbox mailbox;
-    Result<std::unique_ptr<PmixServer>> server = PmixServer::start(options.server, mailbox);
-    if (!server) {
-        return std::move(server).error();
-    }
-    Host host{**server, tell};
+    TRY(auto server, PmixServer::start(options.server, mailbox));
+    Host host{*server, tell};
     tell(HostReady{.gated = gate != nullptr});
     return serve(host, mailbox, gate.get());
 }

@@ -64,11 +64,8 @@ Result<PeerUid> PeerUid::open() {
 }
 
 Result<uid_t> PeerUid::of(int accepted) const {
-    const Result<Question> question = question_about(accepted);
-    if (!question) {
-        return question.error();
-    }
-    if (::send(netlink_.get(), &*question, sizeof(*question), 0) < 0) {
+    TRY(const auto question, question_about(accepted));
+    if (::send(netlink_.get(), &question, sizeof(question), 0) < 0) {
         return unknown("send", errno);
     }
     alignas(nlmsghdr) std::array<char, 4096> room{};

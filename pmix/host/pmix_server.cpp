@@ -195,9 +195,7 @@ Result<std::vector<std::string>> PmixServer::environment(const HostJob& job) {
     variables.push_back("HOME=" + settings_.directory);
     variables.emplace_back("PATH=/usr/bin:/bin");
     if (settings_.gate != nullptr) {
-        if (Status led = lead_through_gate(variables, job.uid); !led) {
-            return led.error();
-        }
+        TRY(lead_through_gate(variables, job.uid));
     }
     return variables;
 }

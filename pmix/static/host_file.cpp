@@ -99,11 +99,8 @@ Result<HostList> read_host_file(const std::string& path) {
     }
     std::ostringstream text;
     text << file.rdbuf();
-    Result<std::vector<std::string>> hosts = parse_host_file(text.str(), path);
-    if (!hosts) {
-        return std::move(hosts).error();
-    }
-    return resolve_hosts(*hosts, path);
+    TRY(auto hosts, parse_host_file(text.str(), path));
+    return resolve_hosts(hosts, path);
 }
 
 Result<HostList> resolve_hosts(const std::vector<std::string>& names, const std::string& file) {

@@ -21,11 +21,8 @@ class Attempt {
         : key_{key}, meeting_{meeting}, waiting_{waiting} {}
 
     Result<CardTable> run(const Card& own) {
-        Result<UniqueFd> socket = connect();
-        if (!socket) {
-            return std::move(socket).error();
-        }
-        MessageStream stream{*std::move(socket), kMaxBusinessCardTableBytes + kMaxHelloBytes};
+        TRY(auto socket, connect());
+        MessageStream stream{std::move(socket), kMaxBusinessCardTableBytes + kMaxHelloBytes};
         Result<std::vector<std::byte>> message = next(stream, kChallengeMax);
         if (!message) {
             return std::move(message).error();
@@ -48,12 +45,8 @@ class Attempt {
         if (!socket) {
             return socket;
         }
-        if (Status ready = wait(socket->get(), POLLOUT, kConnectMax); !ready) {
-            return ready.error();
-        }
-        if (Status stands = connect_outcome(*socket); !stands) {
-            return stands.error();
-        }
+        TRY(wait(socket->get(), POLLOUT, kConnectMax));
+        TRY(connect_outcome(*socket));
         return socket;
     }
 
@@ -64,9 +57,7 @@ class Attempt {
             }
             const short writable = stream.has_unsent() ? POLLOUT : 0;
             const auto events = static_cast<short>(POLLIN | writable);
-            if (Status ready = wait(stream.fd(), events, at_most); !ready) {
-                return ready.error();
-            }
+            TRY(wait(stream.fd(), events, at_most));
             if (!stream.read()) {
                 return Error{Blame::node, "the connection broke", ECONNRESET};
             }

@@ -23,9 +23,7 @@ StaticDirectory::StaticDirectory(Group group) : group_{std::move(group)} {
 
 Status StaticDirectory::publish(const Card& own) {
     invariant(own.rank == group_.own, "a member publishes its own card");
-    if (Result<std::vector<std::byte>> card = checked_card(own); !card) {
-        return std::move(card).error();
-    }
+    TRY(checked_card(own));
     own_ = own;
     return {};
 }
@@ -37,9 +35,7 @@ Result<CardTable> StaticDirectory::collect(const WaitLimit& wait_limit) {
     if (!cards) {
         return cards;
     }
-    if (Status whole = check_cards(*cards); !whole) {
-        return whole.error();
-    }
+    TRY(check_cards(*cards));
     // The incarnation is new: a table of an earlier run lacks it.
     if (cards->size() != group_.hosts.size() || (*cards)[own_.rank.index()] != own_) {
         return Error{Blame::internal, "the table of cards does not have our own card in it"};
@@ -48,12 +44,9 @@ Result<CardTable> StaticDirectory::collect(const WaitLimit& wait_limit) {
 }
 
 Result<CardTable> StaticDirectory::gather(const HelloKey& key, WaitLimit wait_limit) const {
-    const Result<UniqueFd> listener = listen_tcp(group_.hosts.front(), group_.port);
-    if (!listener) {
-        return listener.error();
-    }
+    TRY(const auto listener, listen_tcp(group_.hosts.front(), group_.port));
     wait_limit.longest -= head_start(wait_limit.longest);
-    return Gathering{key, group_.hosts, own_}.run(*listener, wait_limit);
+    return Gathering{key, group_.hosts, own_}.run(listener, wait_limit);
 }
 
 Result<CardTable> StaticDirectory::join(const HelloKey& key,

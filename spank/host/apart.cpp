@@ -142,19 +142,16 @@ Status outcome_of(int status, const std::string& said) {
 }  // namespace
 
 Status run_in_child(const std::function<Status()>& work, Duration limit) {
-    auto pipe = make_pipe();
-    if (!pipe) {
-        return pipe.error();
-    }
+    TRY(auto pipe, make_pipe());
     const pid_t child = ::fork();
     if (child < 0) {
         return Error::from_errno(Blame::node, "starting a process");
     }
     if (child == 0) {
-        be_the_child(work, pipe->write_end);
+        be_the_child(work, pipe.write_end);
     }
-    pipe->write_end.reset();
-    const auto said = listen(pipe->read_end, Clock::now() + limit);
+    pipe.write_end.reset();
+    const auto said = listen(pipe.read_end, Clock::now() + limit);
     if (!said) {
         static_cast<void>(::kill(child, SIGKILL));
         static_cast<void>(reap(child));

@@ -257,11 +257,8 @@ Result<StageOptions> SubmitSide::options_of(const SpankHandle& handle, const Sit
     if (timeout_.empty()) {
         return options;
     }
-    const auto wanted = read_stage_timeout(timeout_);
-    if (!wanted) {
-        return wanted.error();
-    }
-    if (*wanted > site.stage_timeout) {
+    TRY(const auto wanted, read_stage_timeout(timeout_));
+    if (wanted > site.stage_timeout) {
         const auto most = std::chrono::duration_cast<std::chrono::seconds>(site.stage_timeout);
         return Error{
             Blame::user,
@@ -269,7 +266,7 @@ Result<StageOptions> SubmitSide::options_of(const SpankHandle& handle, const Sit
             .remedy("ask for at most " + std::to_string(most.count()) + "s");
     }
     options.timeout_s =
-        static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(*wanted).count());
+        static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(wanted).count());
     return options;
 }
 
@@ -307,25 +304,17 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
                                         const Site& site,
                                         StageOptions wanted) {
     const bool new_job = makes_job(handle, words.own);
-    if (const Status allowed = check_site(site, new_job && wanted.is_no_kill); !allowed) {
-        return allowed.error();
-    }
-    const auto specs = this->specs(handle);
-    if (!specs) {
-        return specs.error();
-    }
-    if (std::ranges::any_of(*specs, &StageSpec::is_with_libraries)) {
-        const auto path = library_path(handle);
-        if (!path) {
-            return path.error();
-        }
-        wanted.ld_library_path = *path;
+    TRY(check_site(site, new_job && wanted.is_no_kill));
+    TRY(const auto specs, this->specs(handle));
+    if (std::ranges::any_of(specs, &StageSpec::is_with_libraries)) {
+        TRY(const auto path, library_path(handle));
+        wanted.ld_library_path = path;
     }
     wanted.has_container = !new_job && has_container(handle, words.own);
-    if (!new_job && std::ranges::any_of(*specs, &StageSpec::is_list)) {
+    if (!new_job && std::ranges::any_of(specs, &StageSpec::is_list)) {
         wanted.work_dir = step_directory(handle, words.own);
     }
-    auto line = serialize(*specs, wanted);
+    auto line = serialize(specs, wanted);
     if (!line) {
         return line;
     }
@@ -335,9 +324,7 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
                    printable(*cluster));
         return line;
     }
-    if (const Status sound = check_sources(handle, *specs, facts); !sound) {
-        return sound.error();
-    }
+    TRY(check_sources(handle, specs, facts));
     return line;
 }
 

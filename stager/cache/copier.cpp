@@ -122,9 +122,7 @@ Result<Content> work_on(const Received& received, int fd, uid_t uid, gid_t gid) 
     }
     const std::uint64_t size_max =
         is_part ? part_bytes_max(std::min(order->size, kPartOfMax)) : order->size;
-    if (Status confined = confine(size_max, uid, gid); !confined) {
-        return std::move(confined).error();
-    }
+    TRY(confine(size_max, uid, gid));
     const int from = received.fds[0].get();
     const int to = received.fds[1].get();
     if (order->way == CopyWay::send) {
@@ -170,9 +168,7 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
         const MutableBytes block = MutableBytes{room}.first(
             static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at)));
-        if (Status read = read_block(is_cloned ? to : from, block, at); !read) {
-            return std::move(read).error();
-        }
+        TRY(read_block(is_cloned ? to : from, block, at));
         if (!may_write(at + block.size())) {
             return no_room();
         }

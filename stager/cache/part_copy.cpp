@@ -65,14 +65,11 @@ Status copy_part(int from, int to, const PartOf& what, const MayWrite& may_write
         return Error{Blame::user, "the partial file has no valid note of its blocks"};
     }
     std::vector<Digest128> leaves = *note;
-    const auto copied = copy_blocks(from, to, what.size, leaves, may_write);
-    if (!copied) {
-        return copied.error();
-    }
-    if (*copied == 0) {
+    TRY(const auto copied, copy_blocks(from, to, what.size, leaves, may_write));
+    if (copied == 0) {
         return Error{Blame::user, "the partial file has no valid block"};
     }
-    if (!may_write(*copied + note_bytes(what.size))) {
+    if (!may_write(copied + note_bytes(what.size))) {
         return no_room();
     }
     const bool is_written =

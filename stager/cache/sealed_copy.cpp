@@ -89,17 +89,12 @@ Result<std::vector<std::byte>> receive_frame(int socket,
                                              const Pace& pace) {
     std::vector<std::byte> frame(kFrameHeader + length + kFrameTag);
     const MutableBytes header = MutableBytes{frame}.first(kFrameHeader);
-    if (Status got = receive_all(socket, header, pace); !got) {
-        return std::move(got).error();
-    }
+    TRY(receive_all(socket, header, pace));
     const auto whole = FrameOpener::whole_length(header);
     if (!whole || *whole != frame.size()) {
         return Error{Blame::node, "the other node sent an unexpected frame"};
     }
-    if (Status got = receive_all(socket, MutableBytes{frame}.subspan(kFrameHeader), pace);
-        !got) {
-        return std::move(got).error();
-    }
+    TRY(receive_all(socket, MutableBytes{frame}.subspan(kFrameHeader), pace));
     return opener.open(frame);
 }
 
@@ -141,23 +136,18 @@ Result<Content> receive_sealed(int socket,
                                std::uint64_t size,
                                const DirectionKey& key,
                                const SealedReceipt& receipt) {
-    if (Status ready = make_patient(socket); !ready) {
-        return std::move(ready).error();
-    }
+    TRY(make_patient(socket));
     FrameOpener opener{key};
     ContentHasher hasher;
     Pace pace{receipt.clock};
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
         pace.reach(at);
-        const auto block = receive_frame(socket, length_at(at, size), opener, pace);
-        if (!block) {
-            return block.error();
-        }
-        if (!receipt.may_write(at + block->size())) {
+        TRY(const auto block, receive_frame(socket, length_at(at, size), opener, pace));
+        if (!receipt.may_write(at + block.size())) {
             return no_room();
         }
-        hasher.add(*block);
-        if (!write_fully(file, *block, at)) {
+        hasher.add(block);
+        if (!write_fully(file, block, at)) {
             return said_errno("writing the copy");
         }
     }

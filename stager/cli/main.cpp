@@ -40,19 +40,16 @@ Result<DoctorOptions> read_doctor_options(std::span<char* const> words) {
                                   OptionName{"nodes", 'w', true},
                                   OptionName{"json", 0, false},
                                   OptionName{"config", 'c', true}};
-    const auto line = read_command_line(words, kOptions);
-    if (!line) {
-        return line.error();
-    }
+    TRY(const auto line, read_command_line(words, kOptions));
     DoctorOptions options;
-    for (const auto& [name, value] : line->options) {
+    for (const auto& [name, value] : line.options) {
         options.is_local = options.is_local || name == "local";
         options.asks_nodes = options.asks_nodes || name == "multicast";
         options.wants_json = options.wants_json || name == "json";
         options.node_list = name == "nodes" ? value : options.node_list;
         options.config = name == "config" ? value : options.config;
     }
-    if (!line->operands.empty()) {
+    if (!line.operands.empty()) {
         return Error{Blame::user, "takes no operand; it looks at the node that it runs on"};
     }
     if (options.asks_nodes == options.node_list.empty()) {

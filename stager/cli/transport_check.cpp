@@ -71,16 +71,13 @@ Result<PushRequest> request_for(const TransportQuestion& question, const std::st
     StageSpec spec;
     spec.source = source;
     spec.destination = "doctor";
-    const auto specs = serialize(std::array{spec}, {});
-    if (!specs) {
-        return specs.error();
-    }
+    TRY(const auto specs, serialize(std::array{spec}, {}));
     PushRequest request{.id = random_push_key(),
                         .mode = PushMode::push,
                         .rate = 0,
                         .timeout_s = 0,
                         .node_list = question.node_list,
-                        .specs = *specs};
+                        .specs = specs};
     if (!fits(request)) {
         return Error{Blame::user, "the list of nodes is too long; write it as n[0-999]"};
     }

@@ -187,10 +187,7 @@ Result<Config> parse_config(std::string_view text, std::string_view file) {
     ConfigParser parser{file};
     while (!text.empty()) {
         const std::size_t end = text.find('\n');
-        const Status read = parser.on_line(text.substr(0, end));
-        if (!read) {
-            return read.error();
-        }
+        TRY(parser.on_line(text.substr(0, end)));
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     }
     return parser.take();
@@ -201,10 +198,7 @@ Result<Config> load_config(const std::string& path) {
     if (!file) {
         return Error::from_errno(Blame::node, path);
     }
-    const Status owner = check_owner(file.get(), path);
-    if (!owner) {
-        return owner.error();
-    }
+    TRY(check_owner(file.get(), path));
     const Result<std::vector<std::byte>> text = read_first(file.get(), kFileMax + 1);
     if (!text) {
         return Error::from_errno(Blame::node, path, text.error().cause());

@@ -186,17 +186,12 @@ Result<Call> Call::begin(const std::string& socket_path,
                          Duration timeout,
                          Duration absent) {
     const auto connect_by = Clock::now() + timeout + absent;
-    auto fd = connected(socket_path, timeout, absent);
-    if (!fd) {
-        return fd.error();
-    }
-    if (const Status peer = check_peer(*fd, socket_path); !peer) {
-        return peer.error();
-    }
-    if (const int cause = send_all(*fd, framed(encode(request)), connect_by); cause != 0) {
+    TRY(auto fd, connected(socket_path, timeout, absent));
+    TRY(check_peer(fd, socket_path));
+    if (const int cause = send_all(fd, framed(encode(request)), connect_by); cause != 0) {
         return silent(socket_path, cause);
     }
-    return Call{*std::move(fd), socket_path};
+    return Call{std::move(fd), socket_path};
 }
 
 Result<Answer> Call::answer(Clock::time_point deadline,
@@ -207,12 +202,9 @@ Result<Answer> Call::answer(Clock::time_point deadline,
     Status fed = reader.feed(before);
     auto message = reader.next();
     while (fed && !message) {
-        const auto bytes = receive_some(fd_, path_, deadline, buffer);
-        if (!bytes) {
-            return bytes.error();
-        }
-        keep(*bytes);
-        fed = reader.feed(*bytes);
+        TRY(const auto bytes, receive_some(fd_, path_, deadline, buffer));
+        keep(bytes);
+        fed = reader.feed(bytes);
         message = reader.next();
     }
     if (!fed) {

@@ -42,12 +42,9 @@ Result<SharedCall> SharedCall::begin(const std::string& socket_path,
             Blame::node,
             "no memory for stagecastd's answer: " + std::generic_category().message(errno)};
     }
-    auto call = Call::begin(socket_path, request, timeouts.connect, timeouts.absent);
-    if (!call) {
-        return call.error();
-    }
+    TRY(auto call, Call::begin(socket_path, request, timeouts.connect, timeouts.absent));
     return SharedCall{
-        *std::move(call), std::move(kept), std::chrono::steady_clock::now() + timeouts.answer};
+        std::move(call), std::move(kept), std::chrono::steady_clock::now() + timeouts.answer};
 }
 
 std::vector<std::byte> SharedCall::kept() const {

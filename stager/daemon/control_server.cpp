@@ -71,23 +71,18 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
     auto server = std::make_unique<ControlServer>(Token{}, path, loop, log, counters);
     server->on_request_ = std::move(on_request);
     server->on_close_ = std::move(on_close);
-    if (Status listening = server->listen(); !listening) {
-        return std::move(listening).error();
-    }
+    TRY(server->listen());
     server->watch_directory();
     return server;
 }
 
 Status ControlServer::listen() {
-    auto socket = listen_at(path_);
-    if (!socket) {
-        return std::move(socket).error();
-    }
+    TRY(auto socket, listen_at(path_));
     if (socket_) {
         loop_.forget(socket_.get());
         on_close_(std::move(socket_));  // Its backlog is of users, too.
     }
-    socket_ = std::move(*socket);
+    socket_ = std::move(socket);
     return loop_.watch(socket_.get(), EPOLLIN, [this](auto) { on_connect(); });
 }
 

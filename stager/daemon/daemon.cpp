@@ -32,16 +32,10 @@ Result<std::unique_ptr<Daemon>> Daemon::make(Config config,
                                              Logger& log,
                                              Spawner spawner,
                                              ReadConfig read_config) {
-    auto loop = Loop::open();
-    if (!loop) {
-        return loop.error();
-    }
+    TRY(auto loop, Loop::open());
     auto daemon = std::make_unique<Daemon>(
-        Token{}, std::move(config), log, std::move(read_config), std::move(*loop));
-    const Status opened = daemon->open(std::move(spawner));
-    if (!opened) {
-        return opened.error();
-    }
+        Token{}, std::move(config), log, std::move(read_config), std::move(loop));
+    TRY(daemon->open(std::move(spawner)));
     return daemon;
 }
 
@@ -66,15 +60,9 @@ Daemon::~Daemon() {
 }
 
 Status Daemon::open(Spawner spawner) {
-    auto lock = lock_run_directory(config_.run_dir);
-    if (!lock) {
-        return lock.error();
-    }
-    lock_ = std::move(*lock);
-    const auto root = open_stage_root(config_.stage_root, config_.allow_ram_stage_root);
-    if (!root) {
-        return root.error();
-    }
+    TRY(auto lock, lock_run_directory(config_.run_dir));
+    lock_ = std::move(lock);
+    TRY(open_stage_root(config_.stage_root, config_.allow_ram_stage_root));
     if (Status way = check_users_way(config_.stage_root); !way) {
         return way;
     }
@@ -104,23 +92,18 @@ Status Daemon::open_children(Spawner spawner) {
         return children.error();
     }
     children_ = std::move(*children);
-    auto verdicts = VerdictStore::open(config_.run_dir + "/jobs");
-    if (!verdicts) {
-        return verdicts.error();
-    }
-    verdicts_.emplace(std::move(*verdicts));
-    auto hosts = HostPool::open(loop_,
-                                *children_,
-                                log_,
-                                {.program = config_.libexec_dir + "/stagecast-pmix-host",
-                                 .directory = config_.run_dir + "/hosts",
-                                 .directory_fd = -1,
-                                 .spare = service_user()},
-                                config_.spare_hosts);
-    if (!hosts) {
-        return hosts.error();
-    }
-    hosts_ = std::move(*hosts);
+    TRY(auto verdicts, VerdictStore::open(config_.run_dir + "/jobs"));
+    verdicts_.emplace(std::move(verdicts));
+    TRY(auto hosts,
+        HostPool::open(loop_,
+                       *children_,
+                       log_,
+                       {.program = config_.libexec_dir + "/stagecast-pmix-host",
+                        .directory = config_.run_dir + "/hosts",
+                        .directory_fd = -1,
+                        .spare = service_user()},
+                       config_.spare_hosts));
+    hosts_ = std::move(hosts);
     return {};
 }
 

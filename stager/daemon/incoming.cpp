@@ -30,12 +30,9 @@ Result<std::unique_ptr<Incoming>> Incoming::open(const Basics& basics,
                                                  const LinkPolicy& policy,
                                                  Credentials& credentials,
                                                  Handlers handlers) {
-    auto listener = Listener::open(basics.config.port, policy, credentials, basics.log);
-    if (!listener) {
-        return listener.error();
-    }
+    TRY(auto listener, Listener::open(basics.config.port, policy, credentials, basics.log));
     auto incoming =
-        std::make_unique<Incoming>(Token{}, basics, std::move(*listener), std::move(handlers));
+        std::make_unique<Incoming>(Token{}, basics, std::move(listener), std::move(handlers));
     const Status watched =
         basics.loop.watch(incoming->listener_.fd(), EPOLLIN, [self = incoming.get()](auto) {
             self->on_connect();

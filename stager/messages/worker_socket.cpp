@@ -48,12 +48,9 @@ Status send_to_peer(int fd, Bytes message, int descriptor) {
         return send_with_descriptors(fd, writer.view(), beside, 0, kDoing);
     }
     invariant(descriptor < 0, "a message with a descriptor is short");
-    const Result<UniqueFd> file = file_in_memory("stagecast-setup", message);
-    if (!file) {
-        return file.error();
-    }
+    TRY(const auto file, file_in_memory("stagecast-setup", message));
     writer.u8(static_cast<std::uint8_t>(Carriage::memfd)).u64(message.size());
-    return send_with_descriptors(fd, writer.view(), std::array{file->get()}, 0, kDoing);
+    return send_with_descriptors(fd, writer.view(), std::array{file.get()}, 0, kDoing);
 }
 
 Result<PeerMessage> receive_from_peer(int fd, std::size_t limit, const CloserPtr& closer) {

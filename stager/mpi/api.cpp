@@ -122,16 +122,12 @@ Result<std::vector<NodeReport>> reports_of(Leaders& leaders,
     std::vector<std::byte> bytes;
     if (leaders.is_leader()) {
         FileCall call{leaders, progress_of(options)};
-        const Result<std::vector<NodeReport>> reports = call.run(
-            leaders.is_root() ? order_of(src, dst, options) : Result<CallOrder>{CallOrder{}});
-        if (!reports) {
-            return reports.error();
-        }
-        bytes = encode_reports(*reports);
+        TRY(const auto reports,
+            call.run(leaders.is_root() ? order_of(src, dst, options)
+                                       : Result<CallOrder>{CallOrder{}}));
+        bytes = encode_reports(reports);
     }
-    if (Status shared = leaders.share(bytes); !shared) {
-        return std::move(shared).error();
-    }
+    TRY(leaders.share(bytes));
     auto reports = decode_reports(bytes);
     return reports ? Result<std::vector<NodeReport>>{*std::move(reports)}
                    : Error{Blame::internal, "the reports of the nodes make no sense"};
@@ -143,24 +139,15 @@ Result<stagecast_result> run(const stagecast_collectives& table,
                              const stagecast_options& options) {
     Leaders leaders{table};
     stagecast_result result;
-    Result<std::vector<NodeReport>> reports = reports_of(leaders, src, dst, options);
-    if (!reports) {
-        return std::move(reports).error();
-    }
-    result.nodes = *std::move(reports);
+    TRY(auto reports, reports_of(leaders, src, dst, options));
+    result.nodes = std::move(reports);
     // Every rank has the number of its node: that of its leader.
     ByteWriter number;
     number.u32(static_cast<std::uint32_t>(std::max(table.leader, 0)));
     std::vector<std::byte> own = number.take();
-    if (Status shared = leaders.share(own); !shared) {
-        return std::move(shared).error();
-    }
-    Result<std::vector<int>> nodes =
-        leaders.gather_number(static_cast<int>(ByteReader{own}.u32()));
-    if (!nodes) {
-        return std::move(nodes).error();
-    }
-    result.node_of = *std::move(nodes);
+    TRY(leaders.share(own));
+    TRY(auto nodes, leaders.gather_number(static_cast<int>(ByteReader{own}.u32())));
+    result.node_of = std::move(nodes);
     return result;
 }
 

@@ -108,12 +108,8 @@ Result<std::vector<NodeReport>> FileCall::run(const Result<CallOrder>& order) {
     if (leaders_.is_root()) {
         opening = encode_opening(open_source(order));
     }
-    if (Status sent = leaders_.broadcast(opening); !sent) {
-        return std::move(sent).error();
-    }
-    if (Status done = follow(opening); !done) {
-        return std::move(done).error();
-    }
+    TRY(leaders_.broadcast(opening));
+    TRY(follow(opening));
     engine_.reset();
     return gather_reports();
 }
@@ -198,12 +194,9 @@ bool FileCall::is_there() const {
 }
 
 Result<std::vector<CallMessage>> FileCall::exchange(const CallMessage& own) {
-    Result<std::vector<std::vector<std::byte>>> all = leaders_.gather(encode_call(own));
-    if (!all) {
-        return std::move(all).error();
-    }
+    TRY(auto all, leaders_.gather(encode_call(own)));
     std::vector<CallMessage> messages;
-    for (const std::vector<std::byte>& bytes : *all) {
+    for (const std::vector<std::byte>& bytes : all) {
         Result<CallMessage> message = decode_call(bytes);
         messages.push_back(message ? *std::move(message) : CallMessage{CallEnd{}});
     }
@@ -211,12 +204,9 @@ Result<std::vector<CallMessage>> FileCall::exchange(const CallMessage& own) {
 }
 
 Status FileCall::distribute(const CallMessage& state) {
-    Result<std::vector<CallMessage>> states = exchange(state);
-    if (!states) {
-        return std::move(states).error();
-    }
-    if (end_in(*states) == nullptr) {
-        return broadcast(*states);
+    TRY(auto states, exchange(state));
+    if (end_in(states) == nullptr) {
+        return broadcast(states);
     }
     if (const auto* failed = std::get_if<CallEnd>(&state)) {
         fail(failed->why);
@@ -255,11 +245,8 @@ Status FileCall::broadcast(const std::vector<CallMessage>& states) {
         }
         group.address = is_member ? (*addresses)[group.own.index()] : IpAddress{};
     }
-    const Result<bool> is_connected = connect(group, is_member);
-    if (!is_connected) {
-        return is_connected.error();
-    }
-    if (is_member && *is_connected) {
+    TRY(const auto is_connected, connect(group, is_member));
+    if (is_member && is_connected) {
         transfer();
     }
     return {};
@@ -275,11 +262,8 @@ Result<bool> FileCall::connect(const CallGroup& group, bool is_member) {
     }
     const CallMessage card =
         is_member ? only<CallCard>(engine_->hear()) : CallMessage{CallCard{}};
-    const Result<std::vector<CallMessage>> all = exchange(card);
-    if (!all) {
-        return all.error();
-    }
-    if (end_in(*all) != nullptr) {
+    TRY(const auto all, exchange(card));
+    if (end_in(all) != nullptr) {
         if (const auto* failed = std::get_if<CallEnd>(&card)) {
             fail(failed->why);
         } else if (is_member) {
@@ -289,7 +273,7 @@ Result<bool> FileCall::connect(const CallGroup& group, bool is_member) {
     }
     CallCards cards;
     for (const std::size_t member : members_) {
-        const auto* one = std::get_if<CallCard>(&(*all)[member]);
+        const auto* one = std::get_if<CallCard>(&(all)[member]);
         cards.cards.push_back(one == nullptr ? std::vector<std::byte>{} : one->card);
     }
     if (is_member) {
@@ -339,13 +323,9 @@ void FileCall::fail(const std::string& why) {
 }
 
 Result<std::vector<NodeReport>> FileCall::gather_reports() {
-    Result<std::vector<std::vector<std::byte>>> all =
-        leaders_.gather(encode_reports({report_}));
-    if (!all) {
-        return std::move(all).error();
-    }
+    TRY(auto all, leaders_.gather(encode_reports({report_})));
     std::vector<NodeReport> reports;
-    for (const std::vector<std::byte>& bytes : *all) {
+    for (const std::vector<std::byte>& bytes : all) {
         const auto one = decode_reports(bytes);
         reports.push_back(one && one->size() == 1 ? one->front() : NodeReport{});
     }

@@ -34,13 +34,10 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
 }
 
 Status write_files_list(const std::string& directory, const std::vector<std::string>& paths) {
-    const Result<UniqueFd> lists = open_list_directory(directory);
-    if (!lists) {
-        return lists.error();
-    }
+    TRY(const auto lists, open_list_directory(directory));
     const std::string path = directory + '/' + kListDirectory + '/' + kFilesList;
     if (paths.empty()) {
-        const bool is_gone = ::unlinkat(lists->get(), kFilesList, 0) == 0 || errno == ENOENT;
+        const bool is_gone = ::unlinkat(lists.get(), kFilesList, 0) == 0 || errno == ENOENT;
         return is_gone ? Status{} : Status{target_error(path, errno)};
     }
     std::string text;
@@ -48,13 +45,11 @@ Status write_files_list(const std::string& directory, const std::vector<std::str
         text.append(one).push_back('\0');
     }
     const std::string next = std::string{kFilesList} + ".new";
-    static_cast<void>(::unlinkat(lists->get(), next.c_str(), 0));
-    const UniqueFd file{::openat(lists->get(),
-                                 next.c_str(),
-                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                 0600)};
+    static_cast<void>(::unlinkat(lists.get(), next.c_str(), 0));
+    const UniqueFd file{::openat(
+        lists.get(), next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
     if (!file || !write_fully(file.get(), as_bytes(text), 0) ||
-        ::renameat(lists->get(), next.c_str(), lists->get(), kFilesList) != 0) {
+        ::renameat(lists.get(), next.c_str(), lists.get(), kFilesList) != 0) {
         return target_error(path, errno);
     }
     return {};

@@ -152,25 +152,19 @@ Result<std::vector<std::string>> expand_nodes(const std::string& list) {
 }
 
 Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question) {
-    const auto names = expand_nodes(question.node_list);
-    if (!names) {
-        return names.error();
-    }
-    const auto addresses = load_addresses(*names);
-    return addresses ? with_addresses(*names, *addresses, question.may_miss)
+    TRY(const auto names, expand_nodes(question.node_list));
+    const auto addresses = load_addresses(names);
+    return addresses ? with_addresses(names, *addresses, question.may_miss)
                      : Result<SlurmAnswer>{addresses.error()};
 }
 
 Result<SlurmAnswer> find_lease_servers() {
-    const auto addresses = load_nodes(false);
-    if (!addresses) {
-        return addresses.error();
-    }
+    TRY(const auto addresses, load_nodes(false));
     std::vector<std::string> names;
-    for (const auto& [name, address] : *addresses) {
+    for (const auto& [name, address] : addresses) {
         names.push_back(name);
     }
-    return with_addresses(draw_lease_servers(std::move(names)), *addresses, true);
+    return with_addresses(draw_lease_servers(std::move(names)), addresses, true);
 }
 
 }  // namespace stage

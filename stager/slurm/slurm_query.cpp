@@ -102,11 +102,8 @@ Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
         return SlurmAnswer{std::move(jobs)};
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const auto one = job_state(job_ids[i]);
-        if (!one) {
-            return one.error();
-        }
-        const auto& job = std::get<SlurmJob>(*one);
+        TRY(const auto one, job_state(job_ids[i]));
+        const auto& job = std::get<SlurmJob>(one);
         jobs[i].state = job.state;
         jobs[i].word = job.word;
     }
@@ -179,18 +176,12 @@ Status check_configuration() {
 }
 
 Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
-    const Status configured = check_configuration();
-    if (!configured) {
-        return configured.error();
-    }
+    TRY(check_configuration());
     ::slurm_init(nullptr);
     if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
-        const auto names = expand_nodes(ask->node_list);
-        if (!names) {
-            return names.error();
-        }
+        TRY(const auto names, expand_nodes(ask->node_list));
         std::vector<SlurmNode> nodes;
-        for (const std::string& name : *names) {
+        for (const std::string& name : names) {
             nodes.push_back({.name = name, .address = {}});
         }
         return SlurmAnswer{std::move(nodes)};
@@ -322,20 +313,16 @@ Result<SlurmQuery> SlurmQuery::start(Spawner& spawner,
                                      std::uint32_t role,
                                      const SlurmQuestion& question,
                                      Instant now) {
-    auto child = spawner.start_role(role, SOCK_STREAM);
-    if (!child) {
-        return std::move(child).error();
-    }
+    TRY(auto child, spawner.start_role(role, SOCK_STREAM));
     ByteWriter message;
     message.blob(encode_question(question));
     // A node list fits an empty socket's buffer; Slurm makes none that does not.
     const ssize_t sent =
-        ::send(child->socket.get(), message.view().data(), message.size(), MSG_NOSIGNAL);
+        ::send(child.socket.get(), message.view().data(), message.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(message.size())) {
         return Error{Blame::internal, "the list of nodes is too long"};
     }
-    return SlurmQuery{std::move(child->socket),
-                      now + kSlurmAnswerMax + std::chrono::seconds{1}};
+    return SlurmQuery{std::move(child.socket), now + kSlurmAnswerMax + std::chrono::seconds{1}};
 }
 
 void SlurmQuery::on_readable() {

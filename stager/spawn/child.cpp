@@ -237,15 +237,9 @@ Error run_program(const ProgramRequest& program, const std::string& cgroup, pid_
     if (!cgroup.empty() && !program.group.empty()) {
         join_cgroup(cgroup, program.group);
     }
-    if (const Status limited = limit(program); !limited) {
-        return limited.error();
-    }
-    if (const Status dropped = drop_privileges(program); !dropped) {
-        return dropped.error();
-    }
-    if (const Status tied = die_with(parent); !tied) {
-        return tied.error();
-    }
+    TRY(limit(program));
+    TRY(drop_privileges(program));
+    TRY(die_with(parent));
     static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
     const std::vector<char*> arguments = pointers(program.arguments);
     // The program inherits the daemon's stderr, and so needs its name (transport/base/log.h).

@@ -32,19 +32,16 @@ Result<Pair> new_pair(int type) {
 }  // namespace
 
 Result<Spawner> Spawner::fork(SpawnerSetup setup) {
-    auto pair = new_pair(SOCK_SEQPACKET);
-    if (!pair) {
-        return std::move(pair).error();
-    }
+    TRY(auto pair, new_pair(SOCK_SEQPACKET));
     const pid_t pid = ::fork();
     if (pid < 0) {
         return Error::from_errno(Blame::node, "forking the spawner");
     }
     if (pid == 0) {
-        pair->ours.reset();
-        run_spawner(std::move(pair->theirs), std::move(setup));
+        pair.ours.reset();
+        run_spawner(std::move(pair.theirs), std::move(setup));
     }
-    return Spawner{std::move(pair->ours), pid};
+    return Spawner{std::move(pair.ours), pid};
 }
 
 Result<SpawnId> Spawner::request(const SpawnRequest& request, std::span<const int> fds) {
@@ -65,20 +62,11 @@ Result<SpawnId> Spawner::start(const ProgramRequest& program, const std::vector<
 }
 
 Result<Spawner::RoleHandle> Spawner::start_role(std::uint32_t role, int socket_type) {
-    auto pair = new_pair(socket_type);
-    if (!pair) {
-        return std::move(pair).error();
-    }
-    const Status nonblocking = set_nonblocking(pair->ours.get());
-    if (!nonblocking) {
-        return nonblocking.error();
-    }
-    const std::array fds{pair->theirs.get()};
-    const auto id = request(RoleRequest{.role = role}, fds);
-    if (!id) {
-        return id.error();
-    }
-    return RoleHandle{.id = *id, .socket = std::move(pair->ours)};
+    TRY(auto pair, new_pair(socket_type));
+    TRY(set_nonblocking(pair.ours.get()));
+    const std::array fds{pair.theirs.get()};
+    TRY(const auto id, request(RoleRequest{.role = role}, fds));
+    return RoleHandle{.id = id, .socket = std::move(pair.ours)};
 }
 
 Result<SpawnId> Spawner::remove_tree(int root, const RemoveRequest& what) {
@@ -106,11 +94,8 @@ Result<std::vector<SpawnEvent>> Spawner::read_events() {
             return Error{Blame::internal,
                          "the spawner has ended, and the jobs' processes with it"};
         }
-        auto event = decode_event(Bytes{message}.first(static_cast<std::size_t>(got)));
-        if (!event) {
-            return std::move(event).error();
-        }
-        events.push_back(std::move(*event));
+        TRY(auto event, decode_event(Bytes{message}.first(static_cast<std::size_t>(got))));
+        events.push_back(std::move(event));
     }
     return events;
 }

@@ -134,18 +134,15 @@ Result<Destination> destination_of(const StageSpec& spec) {
     if (spec.is_list) {
         return Destination{};
     }
-    const auto parts = parts_of(spec);
-    if (!parts) {
-        return parts.error();
-    }
+    TRY(const auto parts, parts_of(spec));
     const bool is_absolute = spec.destination.starts_with('/');
-    const std::string_view first = parts->front();
+    const std::string_view first = parts.front();
     if (!is_absolute && (first == kReservedName || is_step_directory(first))) {
         return Error{Blame::user,
                      in_quotes(first) + " in the stage directory is stagecast's own"}
             .remedy("choose another destination, as in SRC:DST");
     }
-    Destination destination{.is_absolute = is_absolute, .path = joined(*parts, is_absolute)};
+    Destination destination{.is_absolute = is_absolute, .path = joined(parts, is_absolute)};
     if (destination.path.size() >= kMaxPathBytes) {
         return Error{Blame::user, "the destination is longer than 4095 bytes"}.remedy(
             "choose a shorter one");
@@ -176,12 +173,9 @@ bool are_equal(const StageSpec& one, const StageSpec& other) {
 Status check_distinct(std::span<const StageSpec> specs) {
     std::vector<Claim> claims;
     for (const StageSpec& spec : specs) {
-        auto place = destination_of(spec);
-        if (!place) {
-            return place.error();
-        }
+        TRY(auto place, destination_of(spec));
         if (!spec.is_list) {
-            claims.push_back({.place = *std::move(place), .spec = &spec});
+            claims.push_back({.place = std::move(place), .spec = &spec});
         }
     }
     for (auto one = claims.begin(); one != claims.end(); ++one) {

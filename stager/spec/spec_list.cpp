@@ -259,9 +259,7 @@ Result<std::string> serialize(std::span<const StageSpec> given, const StageOptio
     if (specs.size() > kMaxSpecs) {
         return too_many(specs.size());
     }
-    if (const Status distinct = check_distinct(specs); !distinct) {
-        return distinct.error();
-    }
+    TRY(check_distinct(specs));
     std::string line{kVersion};
     append_options(line, options);
     for (const StageSpec& spec : specs) {
@@ -298,9 +296,7 @@ Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
         }
         specs.push_back(*std::move(spec));
     } while (!rest.empty());
-    if (const Status distinct = check_distinct(specs); !distinct) {
-        return distinct.error();
-    }
+    TRY(check_distinct(specs));
     return specs;
 }
 

@@ -196,9 +196,7 @@ Result<StageSpec> parse_spec(std::string_view text) {
         spec.destination = fields[1].text;
     }
     if (fields.size() > 2) {
-        if (const Status flags = apply_flags(spec, text, fields[2]); !flags) {
-            return flags.error();
-        }
+        TRY(apply_flags(spec, text, fields[2]));
     }
     if (const std::string_view reason = reason_against(spec); !reason.empty()) {
         return mistake(text, spec.source.empty() ? 0 : kNowhere, reason);

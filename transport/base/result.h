@@ -115,3 +115,22 @@ class [[nodiscard]] Status {
 };
 
 }  // namespace stage
+
+/// Leaves the function with the error of a Status or a Result, if it has one:
+///     TRY(check(path));
+///     TRY(auto file, open_file(path));   // `file` is the value, not the Result
+/// An expression with a comma outside of parentheses needs parentheses of its own in the first
+/// form. The second form stands in a block, because it is more than one statement.
+#define TRY(first, ...) \
+    STAGE_TRY##__VA_OPT__(_VALUE)(STAGE_TRY_NAME(__LINE__), first __VA_OPT__(, ) __VA_ARGS__)
+#define STAGE_TRY(result, ...)              \
+    if (auto result = __VA_ARGS__; !result) \
+    return std::move(result).error()
+#define STAGE_TRY_VALUE(result, declaration, ...) \
+    auto result = __VA_ARGS__;                    \
+    if (!result) {                                \
+        return std::move(result).error();         \
+    }                                             \
+    declaration = *std::move(result)
+#define STAGE_TRY_NAME(line) STAGE_TRY_JOIN(stage_try_, line)
+#define STAGE_TRY_JOIN(first, second) first##second

@@ -86,9 +86,7 @@ Result<UniqueFd> open_root_directory(const std::string& key,
         if (!next) {
             return next;
         }
-        if (Status fit = check_component(key, next->get(), so_far, is_last); !fit) {
-            return std::move(fit).error();
-        }
+        TRY(check_component(key, next->get(), so_far, is_last));
         at = std::move(*next);
     }
     return at;

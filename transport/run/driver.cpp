@@ -5,11 +5,8 @@ namespace stage {
 Result<std::size_t> Driver::send_together(std::span<const Train> trains) {
     std::size_t sent = 0;
     while (sent < trains.size()) {
-        const auto left = send(trains[sent]);
-        if (!left) {
-            return left.error();
-        }
-        if (*left == Sent::would_block) {
+        TRY(const auto left, send(trains[sent]));
+        if (left == Sent::would_block) {
             break;
         }
         ++sent;

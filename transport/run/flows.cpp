@@ -58,12 +58,9 @@ Status Flows::merge(std::vector<FlowPacket>& packets, std::size_t at_most, Durat
     wait_max_.reset();
     std::ranges::for_each(fronts_, [](Front& front) { front.is_dry = false; });
     for (std::size_t taken = 0; taken < at_most; ++taken) {
-        const Result<bool> is_known = look_at_fronts();
-        if (!is_known) {
-            return is_known.error();
-        }
+        TRY(const auto is_known, look_at_fronts());
         Front* front = first();
-        if (!*is_known || front == nullptr || awaits_another(*front, now)) {
+        if (!is_known || front == nullptr || awaits_another(*front, now)) {
             return {};
         }
         step(*front, packets);
@@ -76,9 +73,7 @@ Result<bool> Flows::look_at_fronts() {
     bool any = false;
     for (Front& front : fronts_) {
         const bool is_open = !front.batch && !front.is_dry;
-        if (Status taken = is_open ? take_next(front) : Status{}; !taken) {
-            return std::move(taken).error();
-        }
+        TRY(is_open ? take_next(front) : Status{});
         any = any || front.batch.has_value();
     }
     const auto is_known = [](Front& front) {
@@ -89,11 +84,8 @@ Result<bool> Flows::look_at_fronts() {
 }
 
 Status Flows::take_next(Front& front) {
-    Result<std::optional<FlowBatch>> next = front.feed->next();
-    if (!next) {
-        return std::move(next).error();
-    }
-    front.batch = *std::move(next);
+    TRY(auto next, front.feed->next());
+    front.batch = std::move(next);
     front.next = 0;
     if (front.batch) {
         front.overflow = front.batch->overflow;

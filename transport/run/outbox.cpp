@@ -152,12 +152,9 @@ Status Outbox::offer(Batch& batch) {
                      .packet_bytes = one.packet_bytes,
                      .id = one.id};
     });
-    const auto sent = driver_.send_together(std::span{trains}.first(batch.trains.size()));
-    if (!sent) {
-        return sent.error();
-    }
+    TRY(const auto sent, driver_.send_together(std::span{trains}.first(batch.trains.size())));
     batch.trains.erase(batch.trains.begin(),
-                       batch.trains.begin() + static_cast<std::ptrdiff_t>(*sent));
+                       batch.trains.begin() + static_cast<std::ptrdiff_t>(sent));
     batch.is_open = false;
     if (batch.trains.empty()) {
         batch.clear();

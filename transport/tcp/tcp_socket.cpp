@@ -85,9 +85,7 @@ Result<UniqueFd> listen_on(const Address& own, const Shaping& shaping) {
     // A connection of an earlier broadcast may still end on this port.
     const int on = 1;
     static_cast<void>(::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
-    if (auto bound = bind_to(socket->get(), own); !bound) {
-        return bound.error();
-    }
+    TRY(bind_to(socket->get(), own));
     tune(socket->get(), own.family(), shaping);
     if (::listen(socket->get(), kBacklog) != 0) {
         return Error::from_errno(Blame::node, "listening on TCP " + own.to_string());
@@ -139,9 +137,7 @@ Result<UniqueFd> begin_connection(const Address& own,
         ::setsockopt(socket->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on));
     Address from = own;
     from.port = 0;
-    if (auto bound = bind_to(socket->get(), from); !bound) {
-        return bound.error();
-    }
+    TRY(bind_to(socket->get(), from));
     const SocketAddress target = peer.to_socket();
     if (::connect(socket->get(), target.get(), target.length) != 0 && errno != EINPROGRESS) {
         return Error::from_errno(Blame::node, "connecting to TCP " + peer.to_string());

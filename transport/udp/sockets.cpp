@@ -229,12 +229,9 @@ Result<std::vector<UniqueFd>> open_flow_sockets(const GroupFlows& flows,
     std::vector<UniqueFd> sockets;
     for (std::size_t flow = 0; flow < flows.flows; ++flow) {
         options.interface = rails[flow % rails.size()].name;
-        auto opened =
-            open_group_socket(flows.address(Flow{static_cast<std::uint8_t>(flow)}), options);
-        if (!opened) {
-            return std::move(opened).error();
-        }
-        sockets.push_back(*std::move(opened));
+        TRY(auto opened,
+            open_group_socket(flows.address(Flow{static_cast<std::uint8_t>(flow)}), options));
+        sockets.push_back(std::move(opened));
     }
     return sockets;
 }
@@ -254,16 +251,13 @@ Result<UniqueFd> hold_port(std::uint16_t port) {
     }
     std::array<sock_filter, 1> drop_all{sock_filter{BPF_RET | BPF_K, 0, 0, 0}};
     const sock_fprog filter{.len = drop_all.size(), .filter = drop_all.data()};
-    const auto any = Address::parse("0.0.0.0", port);
-    if (!any) {
-        return any.error();
-    }
+    TRY(const auto any, Address::parse("0.0.0.0", port));
     // So that trains that are broadcast to the port are not cut up before they are dropped.
     static_cast<void>(set(fd->get(), IPPROTO_UDP, UDP_GRO, int{1}, ""));
     for (auto step : {set(fd->get(), SOL_SOCKET, SO_ATTACH_FILTER, filter, "hearing nothing"),
                       set(fd->get(), IPPROTO_IP, IP_MULTICAST_ALL, int{0}, "hearing no group"),
                       set(fd->get(), SOL_SOCKET, SO_REUSEPORT, int{1}, "holding a port"),
-                      bind_to(fd->get(), *any)}) {
+                      bind_to(fd->get(), any)}) {
         if (!step) {
             return std::move(step).error();
         }
@@ -337,13 +331,10 @@ Result<std::string> interface_of(const Address& address) {
 }
 
 Result<std::uint32_t> interface_mtu(const std::string& interface) {
-    auto fd = make_socket(AF_INET);
-    if (!fd) {
-        return std::move(fd).error();
-    }
+    TRY(auto fd, make_socket(AF_INET));
     ifreq request{};
     interface.copy(&request.ifr_name[0], IFNAMSIZ - 1);
-    if (::ioctl(fd->get(), SIOCGIFMTU, &request) != 0) {
+    if (::ioctl(fd.get(), SIOCGIFMTU, &request) != 0) {
         return Error::from_errno(Blame::node, "asking for the MTU of " + interface);
     }
     return static_cast<std::uint32_t>(request.ifr_mtu);
@@ -351,11 +342,8 @@ Result<std::uint32_t> interface_mtu(const std::string& interface) {
 
 Status allow_fragments(int socket) {
     constexpr const char* kDoing = "allowing fragments";
-    const auto bound = bound_address(socket);
-    if (!bound) {
-        return bound.error();
-    }
-    return bound->is_v6()
+    TRY(const auto bound, bound_address(socket));
+    return bound.is_v6()
                ? set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, int{IPV6_PMTUDISC_DONT}, kDoing)
                : set(socket, IPPROTO_IP, IP_MTU_DISCOVER, int{IP_PMTUDISC_DONT}, kDoing);
 }

@@ -98,36 +98,30 @@ Result<std::uint64_t> look_at_nodes(Nodes& nodes,
     if (fit_names(nodes, true).empty()) {
         return 0;
     }
-    const Result<WorkerSeen> source = look_at_source(nodes, options, site);
-    if (!source) {
-        return source.error();
-    }
-    if (source->manifest.empty()) {  // Too long to pass on: nodes check at the transfer.
+    TRY(const auto source, look_at_source(nodes, options, site));
+    if (source.manifest.empty()) {  // Too long to pass on: nodes check at the transfer.
         return compares(options)
                    ? Result<std::uint64_t>{Error{
                          Blame::user, options.source + ": has too many attributes to compare"}}
-                   : source->bytes;
+                   : source.bytes;
     }
     const bool by_names = options.launcher == Launcher::srun;
-    const std::vector<std::string> words = look_words(site, options, source->manifest);
+    const std::vector<std::string> words = look_words(site, options, source.manifest);
     const std::vector<std::string> names = fit_names(nodes, by_names);
     const Duration longest = compares(options) ? kReadingMax : 4 * site.connect_timeout;
-    const auto heard = ask(names, words, longest, options, site);
-    if (!heard) {
-        return heard.error();
-    }
+    TRY(const auto heard, ask(names, words, longest, options, site));
     std::size_t at = 0;
     for (LaunchNode& node : nodes) {
         if (node.state != State::fit) {
             continue;
         }
         if (by_names || !node.is_own) {
-            judge(node, (*heard)[at++], *source, options);
+            judge(node, (heard)[at++], source, options);
         } else if (const auto own = ask_here(words, longest); own) {
-            judge(node, *own, *source, options);
+            judge(node, *own, source, options);
         }
     }
-    return source->bytes;
+    return source.bytes;
 }
 
 }  // namespace stage

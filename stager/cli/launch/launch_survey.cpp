@@ -106,17 +106,14 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
              options.launcher, launch_of(site, names, is_srun ? saying_node(words) : words))) {
         commands.push_back({.words = std::move(line), .input = {}});
     }
-    const auto ended = carry_out(commands, {.longest = 4 * site.connect_timeout});
-    if (!ended) {
-        return ended.error();
-    }
-    const Ended& first = ended->front();
+    TRY(const auto ended, carry_out(commands, {.longest = 4 * site.connect_timeout}));
+    const Ended& first = ended.front();
     const std::string launcher{to_string(options.launcher)};
     const std::string silent =
         first.code == kNotStarted
             ? first.err
             : "does not answer " + launcher + "; can it be reached by that from here?";
-    const std::vector<Heard> heard = heard_by_node(options.launcher, *ended, names);
+    const std::vector<Heard> heard = heard_by_node(options.launcher, ended, names);
     for (LaunchNode& node : nodes) {
         if (node.state == State::waiting) {
             const auto place = std::ranges::find(names, node.name) - names.begin();
@@ -149,24 +146,17 @@ Launch launch_of(const Config& site, std::vector<std::string> nodes, std::string
 }
 
 Result<LaunchNodes> survey(const PushOptions& options, const Config& site) {
-    const auto names = expand_host_list(options.node_list);
-    if (!names) {
-        return names.error();
-    }
+    TRY(const auto names, expand_host_list(options.node_list));
     Nodes nodes;
-    for (const std::string& name : *names) {
+    for (const std::string& name : names) {
         nodes.push_back({{.name = name}});
     }
     if (options.launcher == Launcher::srun) {
-        if (Status asked = ask_slurm(nodes, options, site); !asked) {
-            return std::move(asked).error();
-        }
+        TRY(ask_slurm(nodes, options, site));
     } else {
         resolve(nodes);
     }
-    if (Status tried = try_nodes(nodes, options, site); !tried) {
-        return std::move(tried).error();
-    }
+    TRY(try_nodes(nodes, options, site));
     return nodes;
 }
 

@@ -308,11 +308,8 @@ nlohmann::json LaunchedPush::report() const {
 }  // namespace
 
 Result<nlohmann::json> push_by_launcher(const PushOptions& options) {
-    auto site = site_of(options);
-    if (!site) {
-        return site.error();
-    }
-    LaunchedPush push{options, *std::move(site)};
+    TRY(auto site, site_of(options));
+    LaunchedPush push{options, std::move(site)};
     push.run();
     return push.report();
 }

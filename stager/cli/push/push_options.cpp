@@ -137,19 +137,12 @@ Status complete(PushOptions& options,
 
 Result<PushOptions> parse_push_options(std::span<char* const> words,
                                        const std::string& directory) {
-    const auto line = read_command_line(words, kOptions);
-    if (!line) {
-        return line.error();
-    }
+    TRY(const auto line, read_command_line(words, kOptions));
     PushOptions options;
-    for (const auto& [name, value] : line->options) {
-        if (Status taken = take(options, name, value); !taken) {
-            return std::move(taken).error();
-        }
+    for (const auto& [name, value] : line.options) {
+        TRY(take(options, name, value));
     }
-    if (Status whole = complete(options, line->operands, directory); !whole) {
-        return std::move(whole).error();
-    }
+    TRY(complete(options, line.operands, directory));
     return options;
 }
 
@@ -160,9 +153,7 @@ Result<std::string> specs_of(const PushOptions& options) {
     spec.existing = Existing::overwrite;
     spec.is_durable = true;
     spec.is_resumable = options.is_resumable;
-    if (const auto destination = destination_of(spec); !destination) {
-        return destination.error();
-    }
+    TRY(destination_of(spec));
     const std::array one{spec};
     return serialize(one, {.timeout_s = options.timeout_s, .is_verbose = false});
 }

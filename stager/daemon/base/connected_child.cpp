@@ -20,20 +20,14 @@ Result<ConnectedChild> start_connected(Loop& loop,
     }
     child.socket.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
-    auto output = ChildOutput::open(loop, log, std::move(what.owner));
-    if (!output) {
-        return output.error();
-    }
-    child.output = std::move(*output);
+    TRY(auto output, ChildOutput::open(loop, log, std::move(what.owner)));
+    child.output = std::move(output);
     std::vector<int> sockets{theirs.get()};
     sockets.insert(sockets.end(), what.more.begin(), what.more.end());
     sockets.push_back(child.output->child_end());
     what.program.has_output = true;
-    const auto id = children.start(what.program, sockets, std::move(on_event));
-    if (!id) {
-        return id.error();
-    }
-    child.id = *id;
+    TRY(const auto id, children.start(what.program, sockets, std::move(on_event)));
+    child.id = id;
     child.output->handed_over();
     return child;
 }

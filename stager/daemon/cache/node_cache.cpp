@@ -262,10 +262,7 @@ Status NodeCache::begin_copy(Job& job) {
     if (!job.is_part() && !index_.could_take(least_taken(job.bytes) + kNameTakes)) {
         return no_room();
     }
-    Result<CacheStore::Draft> draft = store_->begin();
-    if (!draft) {
-        return std::move(draft).error();
-    }
+    TRY(auto draft, store_->begin());
     const std::uint64_t id = ++last_copy_;
     auto role = basics_.children.start_role(
         copier_role_, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
@@ -274,7 +271,7 @@ Status NodeCache::begin_copy(Job& job) {
                 found->second.pid = event.pid;
             }
         });
-    const std::array fds{job.from.get(), draft->file.get()};
+    const std::array fds{job.from.get(), draft.file.get()};
     Status sent =
         role ? send_with_descriptors(role->socket.get(), encode_copy_order(job.order), fds)
              : Status{role.error()};
@@ -283,12 +280,12 @@ Status NodeCache::begin_copy(Job& job) {
             role->socket.get(), EPOLLIN, [this, id](auto) { on_copier(id); });
     }
     if (!sent) {
-        store_->abandon(*draft);
+        store_->abandon(draft);
         return sent;
     }
     Copying& copying = copying_[id];
     copying.socket = std::move(role->socket);
-    copying.draft = *std::move(draft);
+    copying.draft = std::move(draft);
     copying.alarm = std::make_unique<Alarm>(basics_.loop, [this, id] {
         basics_.children.kill(copying_.at(id).pid, SIGKILL);
         end_copy(id, Error{Blame::node, "copying the file took too long"});

@@ -41,12 +41,8 @@ Status OutsideFiles::begin(int root, const StageRequest& request) {
         return {};
     }
     const auto path = directory_names(request.key.job_id, request.key.step_id);
-    Result<CleanupList> list =
-        CleanupList::open(root, cleanup_list_name(request.uid, request.gid, path));
-    if (!list) {
-        return std::move(list).error();
-    }
-    list_ = *std::move(list);
+    TRY(auto list, CleanupList::open(root, cleanup_list_name(request.uid, request.gid, path)));
+    list_ = std::move(list);
     return list_->add_uses(paths);
 }
 

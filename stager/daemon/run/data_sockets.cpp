@@ -92,12 +92,10 @@ Result<DataSockets> open_relay_sockets(const Config& config,
         return rail.error();
     }
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
-    auto listener = tcp::open_listener(rail->address, ports, relay_shaping(config, rail_count));
-    if (!listener) {
-        return listener.error();
-    }
+    TRY(auto listener,
+        tcp::open_listener(rail->address, ports, relay_shaping(config, rail_count)));
     DataSockets sockets;
-    sockets.listener = std::move(*listener);
+    sockets.listener = std::move(listener);
     sockets.interfaces.push_back(rail->name);
     return sockets;
 }
@@ -107,11 +105,8 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                       const udp::Neighbours& neighbours,
                                       bool is_source,
                                       bool may_relay) {
-    const auto rails = own_rails(config, flows.first.family(), flows.rails, neighbours);
-    if (!rails) {
-        return rails.error();
-    }
-    const udp::SocketOptions options{.interface = rails->front().name,
+    TRY(const auto rails, own_rails(config, flows.first.family(), flows.rails, neighbours));
+    const udp::SocketOptions options{.interface = rails.front().name,
                                      .ttl = static_cast<std::uint8_t>(config.ttl),
                                      .dscp = static_cast<std::uint8_t>(config.dscp),
                                      .buffer_bytes = static_cast<std::uint32_t>(
@@ -120,32 +115,22 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                      .broadcasts = udp::is_broadcast(flows.first),
                                      .is_holder = true};
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
-    auto multicast = udp::open_flow_sockets(flows, *rails, options);
-    if (!multicast) {
-        return multicast.error();
-    }
-    auto unicast = udp::open_peer_socket(rails->front().address, ports, options);
-    if (!unicast) {
-        return unicast.error();
-    }
-    auto others = is_source ? udp::open_rail_sockets(*rails, ports, options)
-                            : Result<std::vector<UniqueFd>>{std::vector<UniqueFd>{}};
-    if (!others) {
-        return others.error();
-    }
+    TRY(auto multicast, udp::open_flow_sockets(flows, rails, options));
+    TRY(auto unicast, udp::open_peer_socket(rails.front().address, ports, options));
+    TRY(auto others,
+        is_source ? udp::open_rail_sockets(rails, ports, options)
+                  : Result<std::vector<UniqueFd>>{std::vector<UniqueFd>{}});
     DataSockets sockets;
     if (may_relay) {
-        auto listener = tcp::open_listener(
-            rails->front().address, ports, relay_shaping(config, rails->size()));
-        if (!listener) {
-            return listener.error();
-        }
-        sockets.listener = std::move(*listener);
+        TRY(auto listener,
+            tcp::open_listener(
+                rails.front().address, ports, relay_shaping(config, rails.size())));
+        sockets.listener = std::move(listener);
     }
-    sockets.flows = std::move(*multicast);
-    sockets.unicast = std::move(*unicast);
-    sockets.rails = std::move(*others);
-    for (const udp::Rail& rail : *rails) {
+    sockets.flows = std::move(multicast);
+    sockets.unicast = std::move(unicast);
+    sockets.rails = std::move(others);
+    for (const udp::Rail& rail : rails) {
         sockets.interfaces.push_back(rail.name);
     }
     return sockets;

@@ -11,13 +11,10 @@ namespace stage {
 Result<std::unique_ptr<DrivenLink>> LinkDialer::dial(const std::string& node,
                                                      const std::string& host,
                                                      Loop::Task on_change) const {
-    const auto address = Address::parse(host, config_.port);
-    if (!address) {
-        return address.error();
-    }
+    TRY(const auto address, Address::parse(host, config_.port));
     return std::make_unique<DrivenLink>(
         loop_,
-        Link::connect(policy_, credentials_, node, *address, loop_.now()),
+        Link::connect(policy_, credentials_, node, address, loop_.now()),
         std::move(on_change));
 }
 

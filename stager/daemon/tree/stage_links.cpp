@@ -16,13 +16,10 @@ std::string why_closed(const Link& link) {
 }  // namespace
 
 Status StageLinks::connect(Rank rank, const std::string& name, const std::string& host) {
-    auto link = dialer_.dial(name, host, [] {});
-    if (!link) {
-        return link.error();
-    }
-    const DrivenLink* key = link->get();
-    (*link)->set_on_change([this, rank, key] { on_change(rank, key); });
-    links_[rank] = {.link = std::move(*link), .is_up = false};
+    TRY(auto link, dialer_.dial(name, host, [] {}));
+    const DrivenLink* key = link.get();
+    (link)->set_on_change([this, rank, key] { on_change(rank, key); });
+    links_[rank] = {.link = std::move(link), .is_up = false};
     return {};
 }
 

@@ -22,13 +22,9 @@ Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
         order.above_source.push_back(*order.source);
         order.source.reset();
     }
-    Result<std::unique_ptr<TreePlace>> place =
-        TreePlace::decide(std::move(order), entry.mtime, std::move(writer));
-    if (!place) {
-        return std::move(place).error();
-    }
+    TRY(auto place, TreePlace::decide(std::move(order), entry.mtime, std::move(writer)));
     return std::make_unique<TargetArchive>(
-        *std::move(place), std::move(archive), entry, bytes_max, umask);
+        std::move(place), std::move(archive), entry, bytes_max, umask);
 }
 
 TargetArchive::TargetArchive(std::unique_ptr<TreePlace> place,

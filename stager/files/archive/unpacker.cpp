@@ -87,11 +87,8 @@ class Unpacking {
             return wrong("has a member without a name").within("behind '" + member_ + "'");
         }
         member_ = *name;
-        Result<std::vector<std::string>> parts = member_parts(member_);
-        if (!parts) {
-            return std::move(parts).error();
-        }
-        Member member = describe(entry, *std::move(parts));
+        TRY(auto parts, member_parts(member_));
+        Member member = describe(entry, std::move(parts));
         if (const char* original = archive_entry_hardlink(entry); original != nullptr) {
             const Result<std::vector<std::string>> place = member_parts(original);
             return place ? tree_.add_hard_link(member, *place)

@@ -61,9 +61,7 @@ class ElfFile {
         if (head.e_ident[0] == '\x7f' && !read_as(read_, 0, head)) {
             return damaged();
         }
-        if (Status ours = check_head(head); !ours) {
-            return std::move(ours).error();
-        }
+        TRY(check_head(head));
         segments_.resize(head.e_phnum);
         if (!read_(head.e_phoff, std::as_writable_bytes(std::span{segments_}))) {
             return damaged();

@@ -54,19 +54,12 @@ class Closure {
     }
 
     Result<LibraryClosure> of(const std::string& program) {
-        Result<ElfNeeds> needs = needs_of(program);
-        if (!needs) {
-            return std::move(needs).error();
-        }
-        objects_.push_back({.path = real_path(program), .needs = *std::move(needs)});
-        if (Status known = take_loader(); !known) {
-            return std::move(known).error();
-        }
+        TRY(auto needs, needs_of(program));
+        objects_.push_back({.path = real_path(program), .needs = std::move(needs)});
+        TRY(take_loader());
         for (std::size_t i = 0; i < objects_.size(); ++i) {
             // (A deque keeps its elements in place.)
-            if (Status found = find_needs_of(objects_[i]); !found) {
-                return std::move(found).error();
-            }
+            TRY(find_needs_of(objects_[i]));
         }
         return std::move(closure_);
     }

@@ -66,23 +66,17 @@ Result<std::string> link_at(const std::string& base,
                             const std::string& number,
                             const std::string& directory,
                             int program) {
-    Result<UniqueFd> lists = open_list_directory(base);
-    if (!lists) {
-        return std::move(lists).error();
-    }
-    const Result<std::string> origin = origin_of(program);
-    if (!origin) {
-        return origin.error();
-    }
+    TRY(auto lists, open_list_directory(base));
+    TRY(const auto origin, origin_of(program));
     const std::string lists_path = base + '/' + kListDirectory + '/';
-    const std::string below = link_path(number, *origin);
-    if (const UniqueFd links = enter(lists->get(), kLinks)) {  // Links of an earlier run.
+    const std::string below = link_path(number, origin);
+    if (const UniqueFd links = enter(lists.get(), kLinks)) {  // Links of an earlier run.
         static_cast<void>(remove_entry(links.get(), number));
     }
-    if (!put_link(*std::move(lists), below, directory)) {
+    if (!put_link(std::move(lists), below, directory)) {
         return target_error(lists_path + below, errno);
     }
-    return lists_path + link_path(number, program < 0 ? *origin : "/$ORIGIN");
+    return lists_path + link_path(number, program < 0 ? origin : "/$ORIGIN");
 }
 
 }  // namespace
@@ -94,13 +88,10 @@ Result<std::string> link_to_libraries(const std::string& base, const LibraryLink
 Result<std::string> link_to_same(const std::string& base,
                                  const LibraryLink& link,
                                  const std::map<std::string, std::string>& names) {
-    const Result<UniqueFd> lists = open_list_directory(base);
-    if (!lists) {
-        return lists.error();
-    }
+    TRY(const auto lists, open_list_directory(base));
     const std::string number = std::to_string(link.number);
     const std::string path = base + '/' + kListDirectory + '/' + kSame + '/' + number;
-    const UniqueFd all = enter(lists->get(), kSame);
+    const UniqueFd all = enter(lists.get(), kSame);
     if (all) {  // Links of an earlier run.
         static_cast<void>(remove_entry(all.get(), number));
     }

@@ -32,14 +32,11 @@ Status LocalFill::fill_whole(std::size_t index,
                              const CacheAccess& cache) {
     const bool is_compared = targets_[index].target->is_compared();
     // A longer file would be cloned with what is behind its end.
-    Result<bool> filled =
+    TRY(auto filled,
         is_compared || has_size(file.get(), manifest_.entries[index].kept_bytes())
             ? fill_from(index, std::move(file), content.sum, cache.check)
-            : Result<bool>{false};
-    if (!filled) {
-        return std::move(filled).error();
-    }
-    if (!*filled && !is_compared) {
+            : Result<bool>{false});
+    if (!filled && !is_compared) {
         cache.spoilt(content);
     }
     return {};
@@ -52,11 +49,8 @@ Result<bool> LocalFill::fill_from(std::size_t index,
                                   const Digest128& sum,
                                   const std::function<Status()>& check) {
     const ManifestEntry& entry = manifest_.entries[index];
-    const Result<std::optional<Digest128>> copied = copy_blocks(index, file.get(), check);
-    if (!copied) {
-        return copied.error();
-    }
-    if (*copied != sum) {
+    TRY(const auto copied, copy_blocks(index, file.get(), check));
+    if (copied != sum) {
         blocks_.drop(entry);
         return false;
     }
@@ -84,9 +78,7 @@ Result<std::optional<Digest128>> LocalFill::copy_blocks(std::size_t index,
     std::optional<Digest128> index_end;
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < entry.block_count(); ++i) {
-        if (Status on = check(); !on) {
-            return std::move(on).error();
-        }
+        TRY(check());
         const BlockIndex block{entry.first_block.value() + i};
         const BlockPlace place = *find_block(manifest_, block);
         const MutableBytes bytes = MutableBytes{room}.first(place.length);
@@ -232,9 +224,7 @@ Status LocalFill::resume_part_block(BlockIndex block, int part, const Digest128&
         read_fully(part, bytes, place.offset) == static_cast<std::int64_t>(place.length) &&
         xxh3_128(bytes) == leaf;
     if (is_right) {
-        if (auto written = blocks_.write(block, bytes, leaf); !written) {
-            return std::move(written).error();
-        }
+        TRY(blocks_.write(block, bytes, leaf));
         bytes_ += place.length;
     }
     return {};

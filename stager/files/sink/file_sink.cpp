@@ -51,9 +51,7 @@ Status FileSink::look(Bytes manifest) {
 Result<Placing> FileSink::gather_manifest(BlockIndex block, Bytes bytes) {
     Result<Placing> placing = manifest_blocks_.write(block, bytes);
     if (!manifest_ && manifest_blocks_.is_complete()) {
-        if (Status taken = take_manifest(); !taken) {
-            return std::move(taken).error();
-        }
+        TRY(take_manifest());
     }
     return placing;
 }
@@ -70,25 +68,19 @@ Status FileSink::take_manifest() {
 }
 
 Status FileSink::decide_all() {
-    Result<Manifest> manifest = decode_manifest(manifest_blocks_.bytes());
-    if (!manifest) {
-        return std::move(manifest).error();
-    }
-    const std::uint64_t bytes = manifest->file_bytes();
+    TRY(auto manifest, decode_manifest(manifest_blocks_.bytes()));
+    const std::uint64_t bytes = manifest.file_bytes();
     if (config_.bytes_max != 0 && bytes > config_.bytes_max) {
         return too_many_bytes(bytes, config_.bytes_max);
     }
-    manifest_ = *std::move(manifest);
+    manifest_ = std::move(manifest);
     bytes_expected_ = manifest_->stream_bytes();
     targets_.resize(manifest_->entries.size());
     blocks_.emplace(*manifest_, targets_);
     fill_.emplace(*manifest_, targets_, *blocks_);
-    Result<std::vector<SinkOrder>> all = orders();
-    if (!all) {
-        return std::move(all).error();
-    }
+    TRY(auto all, orders());
     for (std::size_t index = 0; index < targets_.size(); ++index) {
-        if (Status decided = decide(index, std::move((*all)[index])); !decided) {
+        if (Status decided = decide(index, std::move((all)[index])); !decided) {
             return decided;
         }
     }
@@ -104,11 +96,8 @@ Status FileSink::decide_all() {
 Result<std::vector<SinkOrder>> FileSink::orders() const {
     std::vector<SinkOrder> orders;
     for (const ManifestEntry& entry : manifest_->entries) {
-        Result<SinkOrder> order = config_.order_of(entry);
-        if (!order) {
-            return std::move(order).error();
-        }
-        orders.push_back(*std::move(order));
+        TRY(auto order, config_.order_of(entry));
+        orders.push_back(std::move(order));
     }
     choose_programs(*manifest_, orders);
     return orders;

@@ -15,11 +15,8 @@ Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
         return got;
     }
     // First reads come in order, so the manifest is placed before any file's block.
-    const Result<Placing> placing = sink_.write(block, room.first(got->length), got->leaf);
-    if (!placing) {
-        return placing.error();
-    }
-    invariant(*placing != Placing::deferred, "the manifest's blocks are read first");
+    TRY(const auto placing, sink_.write(block, room.first(got->length), got->leaf));
+    invariant(placing != Placing::deferred, "the manifest's blocks are read first");
     next_ = block.value() + 1;
     return got;
 }
@@ -40,10 +37,7 @@ Status copy_alone(SourceAndSink& object, const std::function<Status()>& look) {
         if (Status looked = look(); !looked) {
             return looked;
         }
-        const Result<SourceBlock> block = object.read(BlockIndex{i}, room);
-        if (!block) {
-            return block.error();
-        }
+        TRY(object.read(BlockIndex{i}, room));
     }
     return object.finish();
 }

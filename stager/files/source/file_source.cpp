@@ -77,9 +77,7 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
         manifest.entries.push_back(std::move(entry));
         items.push_back(item ? *std::move(item) : nullptr);
     }
-    if (Status laid = manifest.lay_out(); !laid) {
-        return std::move(laid).error();
-    }
+    TRY(manifest.lay_out());
     return std::make_unique<FileSource>(std::move(items), std::move(manifest));
 }
 
@@ -115,13 +113,9 @@ Result<SourceBlock> FileSource::read(BlockIndex block, MutableBytes room) {
         return SourceBlock{.length = length, .leaf = xxh3_128(bytes)};
     }
     const MutableBytes bytes = room.first(length);
-    if (Status done = read_file_block(block, bytes); !done) {
-        return std::move(done).error();
-    }
+    TRY(read_file_block(block, bytes));
     const Digest128 leaf = xxh3_128(bytes);
-    if (Status done = keep_to_it(block, bytes, leaf); !done) {
-        return std::move(done).error();
-    }
+    TRY(keep_to_it(block, bytes, leaf));
     return SourceBlock{.length = length, .leaf = leaf};
 }
 

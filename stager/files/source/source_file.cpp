@@ -50,10 +50,7 @@ Result<SourceFile> SourceFile::open(std::string path) {
     if (!S_ISREG(status.st_mode)) {
         return not_regular(path, status.st_mode);
     }
-    if (Status empty = status.st_size == 0 ? check_really_empty(fd.get(), path) : Status{};
-        !empty) {
-        return std::move(empty).error();
-    }
+    TRY(status.st_size == 0 ? check_really_empty(fd.get(), path) : Status{});
     // An error is ignored, since this is only advice.
     static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL));
     return SourceFile{std::move(path), std::move(fd), status};

@@ -83,20 +83,14 @@ Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
                                                 bool is_ownerless) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-        Result<SourceTree> tree = SourceTree::open(path, is_ownerless);
-        if (!tree) {
-            return std::move(tree).error();
-        }
-        return std::unique_ptr<SourceItem>{std::make_unique<SourceTree>(*std::move(tree))};
+        TRY(auto tree, SourceTree::open(path, is_ownerless));
+        return std::unique_ptr<SourceItem>{std::make_unique<SourceTree>(std::move(tree))};
     }
-    Result<SourceFile> file = SourceFile::open(path);
-    if (!file) {
-        return std::move(file).error();
-    }
+    TRY(auto file, SourceFile::open(path));
     if (!is_plain) {
-        file->find_shape();
+        file.find_shape();
     }
-    return std::unique_ptr<SourceItem>{std::make_unique<SourceFile>(*std::move(file))};
+    return std::unique_ptr<SourceItem>{std::make_unique<SourceFile>(std::move(file))};
 }
 
 }  // namespace stage

@@ -44,11 +44,8 @@ Result<SourceTree> SourceTree::open(std::string path, bool is_ownerless) {
     if (!top || ::fstat(top.get(), &status) != 0) {
         return source_error(path, errno);
     }
-    Result<WalkedTree> tree = walk_tree(top, path, is_ownerless);
-    if (!tree) {
-        return std::move(tree).error();
-    }
-    return SourceTree{std::move(path), std::move(top), *std::move(tree), status};
+    TRY(auto tree, walk_tree(top, path, is_ownerless));
+    return SourceTree{std::move(path), std::move(top), std::move(tree), status};
 }
 
 SourceTree::SourceTree(std::string path,
@@ -153,9 +150,7 @@ Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
     const std::vector<TreePiece> pieces = index().pieces(offset - own, length);
     for (const TreePiece& piece : pieces) {
         open_node_ = 0;
-        if (Status opened = open_file(piece.node); !opened) {
-            return std::move(opened).error();
-        }
+        TRY(open_file(piece.node));
         if (!is_as_walked(index().node(piece.node), true)) {
             return changed_while_read(path_of(piece.node));
         }

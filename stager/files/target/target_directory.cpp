@@ -91,10 +91,7 @@ Result<UniqueFd> step_down(int parent,
                            std::shared_ptr<MadeDirectory>& made) {
     UniqueFd next{::openat(parent, name.c_str(), kPlace | O_NOFOLLOW)};
     if (!next && errno == ENOENT && (place.makes_directories || is_of_libraries)) {
-        Status there = make_step(parent, name, here, place, is_of_libraries, made);
-        if (!there) {
-            return std::move(there).error();
-        }
+        TRY(make_step(parent, name, here, place, is_of_libraries, made));
         next.reset(::openat(parent, name.c_str(), kPlace | O_NOFOLLOW));
     }
     if (next) {
@@ -141,9 +138,7 @@ Result<UniqueFd> walk(UniqueFd at,
         if (!next) {
             return next;
         }
-        if (Status checked = check_step(at.get(), next->get(), here); !checked) {
-            return std::move(checked).error();
-        }
+        TRY(check_step(at.get(), next->get(), here));
         at = *std::move(next);
     }
     return at;
@@ -208,31 +203,20 @@ std::string_view network_file_system(std::uint64_t type) {
 }
 
 Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
-    Result<UniqueFd> root = open_root_of(place);
-    if (!root) {
-        return std::move(root).error();
-    }
+    TRY(auto root, open_root_of(place));
     TargetDirectory directory;
-    Result<UniqueFd> fd = walk(*std::move(root), place, directory.made);
-    if (!fd) {
-        return std::move(fd).error();
-    }
-    if (Status local = check_local(fd->get(), place); !local) {
-        return std::move(local).error();
-    }
+    TRY(auto fd, walk(std::move(root), place, directory.made));
+    TRY(check_local(fd.get(), place));
     if (place.is_of_libraries) {
         const std::string path = place.path();
-        if (Status own = check_own_directory(fd->get(), path.substr(0, path.rfind('/')));
-            !own) {
-            return std::move(own).error();
-        }
+        TRY(check_own_directory(fd.get(), path.substr(0, path.rfind('/'))));
     }
     struct stat status {};
-    if (::fstat(fd->get(), &status) != 0) {
+    if (::fstat(fd.get(), &status) != 0) {
         return target_error(place.path(), errno);
     }
     directory.device = status.st_dev;
-    directory.fd = *std::move(fd);
+    directory.fd = std::move(fd);
     look_for_room(directory);
     return directory;
 }

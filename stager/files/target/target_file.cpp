@@ -23,17 +23,12 @@ namespace stage {
 Result<TargetFile> TargetFile::decide(TargetOrder order,
                                       const ManifestEntry& entry,
                                       Writer writer) {
-    Result<TargetDirectory> directory = open_target_directory(order.place);
-    if (!directory) {
-        return std::move(directory).error();
-    }
+    TRY(auto directory, open_target_directory(order.place));
     if (!order.keeps_owners && (entry.mode & kSetIdBits) != 0) {
         return set_id_refused(order.place.path());
     }
-    TargetFile file{std::move(order), entry, std::move(writer), *std::move(directory)};
-    if (Status looked = file.look(); !looked) {
-        return std::move(looked).error();
-    }
+    TargetFile file{std::move(order), entry, std::move(writer), std::move(directory)};
+    TRY(file.look());
     return file;
 }
 
@@ -192,11 +187,8 @@ Status TargetFile::make_temporary() {
         }
         if (errno == ENOENT &&
             order_.place.made) {  // Another stage has just removed the directory that it made.
-            Result<TargetDirectory> again = open_target_directory(order_.place);
-            if (!again) {
-                return std::move(again).error();
-            }
-            directory_ = *std::move(again);
+            TRY(auto again, open_target_directory(order_.place));
+            directory_ = std::move(again);
             continue;
         }
         if (errno != EEXIST) {
@@ -231,9 +223,7 @@ Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
     if (way_ == Way::leave) {
         return Placing::discarded;
     }
-    if (Status awake = wake(); !awake) {
-        return std::move(awake).error();
-    }
+    TRY(wake());
     if (way_ == Way::compare) {
         Status same = compare(offset, bytes);
         return same ? Result<Placing>{Placing::placed} : std::move(same).error();
@@ -522,15 +512,12 @@ Status TargetFile::wake() const {
     if (before.cause != 0) {
         return failed(before.cause);
     }
-    Result<TargetDirectory> directory = open_target_directory(order_.place);
-    if (!directory) {
-        return std::move(directory).error();
-    }
+    TRY(auto directory, open_target_directory(order_.place));
     struct stat now {};
-    if (::fstat(directory->fd.get(), &now) != 0 || identity_of(now) != before.directory) {
+    if (::fstat(directory.fd.get(), &now) != 0 || identity_of(now) != before.directory) {
         return was_taken_away(path());
     }
-    directory_.fd = std::move(directory->fd);
+    directory_.fd = std::move(directory.fd);
     if (!before.file) {
         return {};
     }

@@ -18,9 +18,7 @@ Result<Placing> FileBlocks::write(BlockIndex block, Bytes bytes, const Digest128
     Result<Placing> placing =
         target != nullptr ? target->write(place->offset, bytes) : Placing::discarded;
     if (!placing) {
-        if (Status ended = targets_.give_up(place->entry, std::move(placing).error()); !ended) {
-            return std::move(ended).error();
-        }
+        TRY(targets_.give_up(place->entry, std::move(placing).error()));
         placing = Placing::discarded;
     }
     if (*placing == Placing::deferred) {

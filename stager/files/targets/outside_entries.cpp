@@ -27,9 +27,7 @@ Result<std::vector<std::string>> entries_in_progress(const SinkTargets& targets)
         entries.push_back(use_entry(path));
         if (one.is_temporary && one.target->directory().made) {
             // All of it goes, with what the job puts there.
-            if (Status awake = targets.use(index)->wake(); !awake) {
-                return std::move(awake).error();
-            }
+            TRY(targets.use(index)->wake());
             const std::string directory = path.substr(0, path.rfind('/') + 1);
             entries.push_back(removal_entry(directory, one.target->directory().fd.get()));
         }
@@ -45,9 +43,7 @@ Result<std::vector<std::string>> entries_named(const SinkTargets& targets) {
     for (std::size_t index = 0; index < targets.size(); ++index) {
         const SinkTarget& one = targets[index];
         if (one.target && one.is_outside && one.is_temporary && !one.target->is_left()) {
-            if (Status awake = targets.use(index)->wake(); !awake) {
-                return std::move(awake).error();
-            }
+            TRY(targets.use(index)->wake());
             entries.push_back(entry_of(
                 one,
                 removal_entry(targets.path(index) + list_mark(one), one.target->descriptor())));

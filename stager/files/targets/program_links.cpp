@@ -87,11 +87,8 @@ Status ProgramLinks::link_one(const SinkTargets& targets,
     const LibraryLink link{.number = targets[library].spec,
                            .directory = path.substr(0, path.rfind('/')),
                            .origin = targets[library].is_for_all ? -1 : directory};
-    Result<std::string> entry = link_to_libraries(base_, link);
-    if (!entry) {
-        return std::move(entry).error();
-    }
-    paths_.push_back(*std::move(entry) + '/');
+    TRY(auto entry, link_to_libraries(base_, link));
+    paths_.push_back(std::move(entry) + '/');
     return link_same(targets, link, library);
 }
 
@@ -111,11 +108,8 @@ Status ProgramLinks::link_same(const SinkTargets& targets,
     if (names.empty()) {
         return {};
     }
-    Result<std::string> entry = link_to_same(base_, link, names);
-    if (!entry) {
-        return std::move(entry).error();
-    }
-    same_.push_back(*std::move(entry) + '/');
+    TRY(auto entry, link_to_same(base_, link, names));
+    same_.push_back(std::move(entry) + '/');
     return {};
 }
 

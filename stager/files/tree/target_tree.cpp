@@ -32,12 +32,8 @@ Result<std::unique_ptr<TargetTree>> TargetTree::decide(TargetOrder order,
     if (!keeps_owners && (entry.mode & kSetIdBits) != 0) {
         return set_id_refused("a file in " + order.place.path());
     }
-    Result<std::unique_ptr<TreePlace>> place =
-        TreePlace::decide(std::move(order), entry.mtime, std::move(writer));
-    if (!place) {
-        return std::move(place).error();
-    }
-    return std::make_unique<TargetTree>(*std::move(place), entry, page_room, keeps_owners);
+    TRY(auto place, TreePlace::decide(std::move(order), entry.mtime, std::move(writer)));
+    return std::make_unique<TargetTree>(std::move(place), entry, page_room, keeps_owners);
 }
 
 TargetTree::~TargetTree() {
@@ -69,10 +65,7 @@ Status TargetTree::make_all() {
         if (Status read = read_back(at, bytes); !read) {
             return read;
         }
-        const Result<Placing> placing = write(at, bytes);
-        if (!placing) {
-            return placing.error();
-        }
+        TRY(write(at, bytes));
         at += bytes.size();
     }
     return {};
@@ -108,9 +101,7 @@ Result<Placing> TargetTree::gather(std::uint64_t offset, Bytes bytes) {
     std::ranges::copy(bytes, gathered_.begin() + static_cast<std::ptrdiff_t>(offset));
     is_gathered_[offset / kBlockBytes] = true;
     if (std::ranges::find(is_gathered_, false) == is_gathered_.end()) {
-        if (Status taken = take_index(); !taken) {
-            return std::move(taken).error();
-        }
+        TRY(take_index());
     }
     return Placing::placed;
 }

@@ -33,15 +33,10 @@ bool is_mount_point(int directory, const std::string& name) {
 Result<std::unique_ptr<TreePlace>> TreePlace::decide(TargetOrder order,
                                                      const FileTime& mtime,
                                                      Writer writer) {
-    Result<TargetDirectory> directory = open_target_directory(order.place);
-    if (!directory) {
-        return std::move(directory).error();
-    }
+    TRY(auto directory, open_target_directory(order.place));
     auto place = std::make_unique<TreePlace>(
-        std::move(order), mtime, std::move(writer), *std::move(directory));
-    if (Status looked = place->look(); !looked) {
-        return std::move(looked).error();
-    }
+        std::move(order), mtime, std::move(writer), std::move(directory));
+    TRY(place->look());
     return place;
 }
 
@@ -94,11 +89,8 @@ Status TreePlace::look_at(const struct stat& there) {
             .remedy("choose another destination");
     }
     if (order_.existing == Existing::newer) {
-        const Result<FileTime> newest = newest_of(there);
-        if (!newest) {
-            return newest.error();
-        }
-        is_left_ = *newest >= mtime_;
+        TRY(const auto newest, newest_of(there));
+        is_left_ = newest >= mtime_;
     }
     if (is_left_) {
         return check_kept(directory_.fd.get(), name_, path(), S_IFDIR);
@@ -128,14 +120,9 @@ Result<FileTime> TreePlace::newest_of(const struct stat& there) const {
     if (!top || ::fstat(top.get(), &now) != 0) {
         return failed(errno);
     }
-    if (Status counts = check_counts(now); !counts) {
-        return std::move(counts).error();
-    }
-    Result<WalkedTree> tree = walk_tree(top, path());
-    if (!tree) {
-        return std::move(tree).error();
-    }
-    return tree->newest;
+    TRY(check_counts(now));
+    TRY(auto tree, walk_tree(top, path()));
+    return tree.newest;
 }
 
 Status TreePlace::begin() {

@@ -121,11 +121,8 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
             "name an interface of it in STAGECAST_INTERFACE");
     }
     own_ = {.ip = (*places)[config_.own.index()], .port = 0};
-    Result<std::string> interface = udp::interface_of(own_);
-    if (!interface) {
-        return std::move(interface).error();
-    }
-    interface_ = *std::move(interface);
+    TRY(auto interface, udp::interface_of(own_));
+    interface_ = std::move(interface);
     const Result<std::uint32_t> mtu = udp::interface_mtu(interface_);
     Result<UniqueFd> peer = udp::open_peer_socket(
         own_, {0, 0}, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
@@ -136,15 +133,12 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
         return Error{Blame::user, "half of this process's file descriptors are in use"}.remedy(
             "raise the limit of open files (ulimit -n)");
     }
-    const Result<Address> bound = udp::bound_address(peer->get());
-    if (!bound) {
-        return bound.error();
-    }
+    TRY(const auto bound, udp::bound_address(peer->get()));
     peer_ = *std::move(peer);
     return MemberCard{.release = std::string{version()}.substr(0, kMaxReleaseBytes),
                       .rail_mtu = *mtu,
-                      .place = {.ip = bound->ip, .prefix_bits = 0},
-                      .port = bound->port,
+                      .place = {.ip = bound.ip, .prefix_bits = 0},
+                      .port = bound.port,
                       .incarnation = random_value<seal::Incarnation>(),
                       .key = random_value<seal::GroupKey>(),
                       .session = random_value<seal::SessionId>(),
@@ -195,27 +189,23 @@ Status GroupMember::open_short() {
     for (const BroadcastMember& member : config_.members) {
         config.members.push_back(member.incarnation);
     }
-    Result<ShortGroup> opened = ShortGroup::open(std::move(config));
-    if (!opened) {
-        return std::move(opened).error();
-    }
-    short_.emplace(*std::move(opened));
+    TRY(auto opened, ShortGroup::open(std::move(config)));
+    short_.emplace(std::move(opened));
     return {};
 }
 
 Status GroupMember::open_driver() {
-    Result<UniqueFd> group = udp::open_group_socket(
-        config_.group, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
-    if (!group) {
-        return std::move(group).error();
-    }
-    config_.group_buffer_bytes = udp::receive_buffer_bytes(group->get());
+    TRY(auto group,
+        udp::open_group_socket(
+            config_.group,
+            {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer}));
+    config_.group_buffer_bytes = udp::receive_buffer_bytes(group.get());
     udp::UdpEndpoints endpoints{.flows = {},
                                 .peer = std::move(peer_),
                                 .group_address = config_.group,
                                 .members = {},
                                 .interfaces = {interface_}};
-    endpoints.flows.push_back(*std::move(group));
+    endpoints.flows.push_back(std::move(group));
     for (const BroadcastMember& member : config_.members) {
         endpoints.members.push_back(member.peer);
     }

@@ -124,12 +124,9 @@ Status send_call(int socket, const CallMessage& message) {
     if (bytes.size() <= kMaxInside) {
         return send_with_descriptors(socket, bytes, {}, 0, kDoing);
     }
-    const Result<UniqueFd> file = file_in_memory("stagecast-call", bytes);
-    if (!file) {
-        return file.error();
-    }
+    TRY(const auto file, file_in_memory("stagecast-call", bytes));
     return send_with_descriptors(
-        socket, std::array{std::byte{0}}, std::array{file->get()}, 0, kDoing);
+        socket, std::array{std::byte{0}}, std::array{file.get()}, 0, kDoing);
 }
 
 Result<CallMessage> receive_call(int socket) {

@@ -47,9 +47,7 @@ Result<Interrupts> Interrupts::make() {
         return failed("making the descriptors of a worker");
     }
     for (const int fd : {made.signals_.get(), made.timer_.get()}) {
-        if (Status added = made.add(fd); !added) {
-            return std::move(added).error();
-        }
+        TRY(made.add(fd));
     }
     return made;
 }

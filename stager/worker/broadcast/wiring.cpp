@@ -17,17 +17,14 @@ Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
     std::uint32_t least =
         interfaces.empty() ? kUsualMtu : std::numeric_limits<std::uint32_t>::max();
     for (const std::string& interface : interfaces) {
-        const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
-        if (!mtu) {
-            return mtu.error();
-        }
-        if (*mtu < kMinMtu) {
+        TRY(const auto mtu, udp::interface_mtu(interface));
+        if (mtu < kMinMtu) {
             return Error{Blame::node,
-                         "the MTU of " + interface + " is " + std::to_string(*mtu) +
+                         "the MTU of " + interface + " is " + std::to_string(mtu) +
                              ", below the " + std::to_string(kMinMtu) +
                              " bytes that stagecast needs"};
         }
-        least = std::min(least, *mtu);
+        least = std::min(least, mtu);
     }
     return least;
 }
@@ -38,23 +35,17 @@ Result<Card> make_card(Rank own,
                        const std::string& node,
                        int peer_socket,
                        const std::vector<std::string>& interfaces) {
-    const Result<Address> bound = udp::bound_address(peer_socket);
-    if (!bound) {
-        return bound.error();
-    }
-    if (bound->ip.is_any()) {
+    TRY(const auto bound, udp::bound_address(peer_socket));
+    if (bound.ip.is_any()) {
         return Error{Blame::internal, "the data socket is bound to no address of this node"};
     }
-    const Result<std::uint32_t> mtu = least_mtu(interfaces);
-    if (!mtu) {
-        return mtu.error();
-    }
+    TRY(const auto mtu, least_mtu(interfaces));
     Card card;
     card.rank = own;
-    card.mtu = *mtu;
+    card.mtu = mtu;
     card.rails = static_cast<std::uint8_t>(std::max<std::size_t>(interfaces.size(), 1));
-    card.address = bound->ip;
-    card.port = bound->port;
+    card.address = bound.ip;
+    card.port = bound.port;
     card.node = node.substr(0, kMaxCardNameBytes);
     card.incarnation = random_value<decltype(card.incarnation)>();
     return card;
@@ -62,11 +53,8 @@ Result<Card> make_card(Rank own,
 
 Status offer_relay(const UniqueFd& listener, Card& card) {
     if (listener) {
-        const Result<Address> bound = udp::bound_address(listener.get());
-        if (!bound) {
-            return bound.error();
-        }
-        card.relay_port = bound->port;
+        TRY(const auto bound, udp::bound_address(listener.get()));
+        card.relay_port = bound.port;
     }
     return {};
 }
@@ -84,9 +72,7 @@ Result<Wired> wire_up(Directory& directory,
                       const Card& own,
                       std::chrono::milliseconds longest,
                       Interrupts& interrupts) {
-    if (Status published = directory.publish(own); !published) {
-        return std::move(published).error();
-    }
+    TRY(directory.publish(own));
     // Done while the other cards arrive: after the wire-up all members would wait for it.
     static_cast<void>(seal::algorithms());
     Result<CardTable> cards =
@@ -95,11 +81,8 @@ Result<Wired> wire_up(Directory& directory,
         Status reason = interrupts.check();
         return reason ? std::move(cards).error() : std::move(reason).error();
     }
-    Result<Agreement> agreement = agree(*cards, directory.context_id());
-    if (!agreement) {
-        return std::move(agreement).error();
-    }
-    return Wired{*std::move(cards), *agreement};
+    TRY(auto agreement, agree(*cards, directory.context_id()));
+    return Wired{*std::move(cards), agreement};
 }
 
 Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank source) {

@@ -39,9 +39,7 @@ Error CallChannel::unexpected() {
 
 Result<CallMessage> CallChannel::next() {
     while (!message_) {
-        if (Status looked = interrupts_->wait(std::chrono::hours{1}); !looked) {
-            return std::move(looked).error();
-        }
+        TRY(interrupts_->wait(std::chrono::hours{1}));
     }
     return *std::exchange(message_, std::nullopt);
 }

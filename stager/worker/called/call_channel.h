@@ -24,11 +24,8 @@ class CallChannel final : public CardCarrier {
     /// Fails (Blame::internal) if the next message is another one.
     template <class Message>
     [[nodiscard]] Result<Message> next_of() {
-        Result<CallMessage> message = next();
-        if (!message) {
-            return std::move(message).error();
-        }
-        auto* wanted = std::get_if<Message>(&*message);
+        TRY(auto message, next());
+        auto* wanted = std::get_if<Message>(&message);
         return wanted != nullptr ? Result<Message>{std::move(*wanted)} : unexpected();
     }
     [[nodiscard]] Status say(const CallMessage& message) const;

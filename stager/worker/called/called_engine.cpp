@@ -75,14 +75,11 @@ class CalledEngine final : public Watcher {
 };
 
 Status CalledEngine::run() {
-    Result<CallMessage> first = channel_.next();
-    if (!first) {
-        return std::move(first).error();
-    }
+    TRY(auto first, channel_.next());
     Status begun = Error{Blame::internal, "unexpected message from libstagecast-mpi"};
-    if (auto* send = std::get_if<CallSend>(&*first)) {
+    if (auto* send = std::get_if<CallSend>(&first)) {
         begun = begin_source(std::move(*send));
-    } else if (auto* receive = std::get_if<CallReceive>(&*first)) {
+    } else if (auto* receive = std::get_if<CallReceive>(&first)) {
         begun = begin_receiver(std::move(*receive));
     }
     return begun && work_ ? take_part() : begun;
@@ -93,12 +90,8 @@ Status CalledEngine::begin_source(CallSend send) {
         send.order.destination.clear();
     }
     const Result<Config> site = load_config(config_path());
-    Result<CallOffer> offer =
-        settle_offer(send.order, site ? std::optional{*site} : std::nullopt);
-    if (!offer) {
-        return std::move(offer).error();
-    }
-    offer_ = *std::move(offer);
+    TRY(auto offer, settle_offer(send.order, site ? std::optional{*site} : std::nullopt));
+    offer_ = std::move(offer);
     options_ = engine_options(offer_);
     if (Status examined = examine_source(send.order.source); !examined) {
         return examined;
@@ -142,11 +135,8 @@ Status CalledEngine::open_source(const CallSend& send) {
     }
     const std::vector<std::byte> manifest = encode_manifest(*work->manifest());
     if (sink) {
-        const Result<bool> left = is_left(manifest, *sink);
-        if (!left) {
-            return left.error();
-        }
-        if (*left) {
+        TRY(const auto left, is_left(manifest, *sink));
+        if (left) {
             work = Work::sending(orders, 0, std::nullopt);
         }
     }
@@ -165,11 +155,8 @@ Status CalledEngine::begin_receiver(CallReceive receive) {
     options_ = engine_options(offer_);
     SinkConfig sink = sink_config(Rank{receive.node}, receive.nodes);
     if (!offer_.manifest.empty()) {
-        const Result<bool> left = is_left(offer_.manifest, sink);
-        if (!left) {
-            return left.error();
-        }
-        if (*left) {
+        TRY(const auto left, is_left(offer_.manifest, sink));
+        if (left) {
             return channel_.say(CallReady{});
         }
     }
@@ -188,11 +175,8 @@ Result<bool> CalledEngine::is_left(Bytes manifest, const SinkConfig& sink) const
                        : decoded.error();
     }
     const ManifestEntry& entry = decoded->entries.front();
-    Result<SinkOrder> order = sink.order_of(entry);
-    if (!order) {
-        return std::move(order).error();
-    }
-    const auto target = new_target(std::move(order->target), entry, sink.writer, 0);
+    TRY(auto order, sink.order_of(entry));
+    const auto target = new_target(std::move(order.target), entry, sink.writer, 0);
     return target ? Result<bool>{(*target)->is_left()} : Result<bool>{target.error()};
 }
 
@@ -217,12 +201,8 @@ Status CalledEngine::answer(bool is_needed) {
     if (options_.interfaces.empty()) {
         ready.addresses = host_addresses();
     } else {
-        Result<std::vector<udp::Rail>> rails =
-            udp::choose_rails(options_.interfaces, udp::interfaces_here(AF_INET));
-        if (!rails) {
-            return std::move(rails).error();
-        }
-        rails_ = *std::move(rails);
+        TRY(auto rails, udp::choose_rails(options_.interfaces, udp::interfaces_here(AF_INET)));
+        rails_ = std::move(rails);
         ready.addresses = {{.ip = rails_.front().address.ip, .prefix_bits = 0}};
     }
     return channel_.say(ready);
@@ -238,11 +218,8 @@ Result<EngineGroup> CalledEngine::group_of(const CallGroup& call) {
     group.has_key = true;
     if (group.must_wire_up && rails_.empty()) {
         const Address own{.ip = group.address, .port = 0};
-        Result<std::string> interface = udp::interface_of(own);
-        if (!interface) {
-            return std::move(interface).error();
-        }
-        rails_ = {udp::Rail{.name = *std::move(interface), .address = own}};
+        TRY(auto interface, udp::interface_of(own));
+        rails_ = {udp::Rail{.name = std::move(interface), .address = own}};
     }
     group.rails = rails_;
     group.directory = std::make_unique<GivenDirectory>(channel_, group.size);
@@ -250,24 +227,14 @@ Result<EngineGroup> CalledEngine::group_of(const CallGroup& call) {
 }
 
 Status CalledEngine::take_part() {
-    Result<CallGroup> call = channel_.next_of<CallGroup>();
-    if (!call) {
-        return std::move(call).error();
-    }
-    Result<EngineGroup> group = group_of(*call);
-    if (!group) {
-        return std::move(group).error();
-    }
-    Result<EngineReady> ready =
-        connect_engine(options_, *group, work_->bytes_expected(), interrupts_);
-    if (!ready) {
-        return std::move(ready).error();
-    }
+    TRY(auto call, channel_.next_of<CallGroup>());
+    TRY(auto group, group_of(call));
+    TRY(auto ready, connect_engine(options_, group, work_->bytes_expected(), interrupts_));
     if (Status timed = interrupts_.limit(options_.timeout); !timed) {
         return timed;
     }
-    const BroadcastReport report = work_->run(ready->config, std::move(ready->sockets), *this);
-    return channel_.say(end_of(report.outcome, *group));
+    const BroadcastReport report = work_->run(ready.config, std::move(ready.sockets), *this);
+    return channel_.say(end_of(report.outcome, group));
 }
 
 CallEnd CalledEngine::end_of(const core::Outcome& outcome, const EngineGroup& group) const {

@@ -50,18 +50,11 @@ Result<BroadcastSockets> open_group(const BroadcastConfig& config,
     const udp::GroupFlows group{
         .first = config.group, .flows = config.policies.flows, .rails = config.rails};
     BroadcastSockets sockets;
-    Result<std::vector<UniqueFd>> flows = udp::open_flow_sockets(group, rails, options);
-    if (!flows) {
-        return std::move(flows).error();
-    }
-    sockets.flows = *std::move(flows);
+    TRY(auto flows, udp::open_flow_sockets(group, rails, options));
+    sockets.flows = std::move(flows);
     if (config.own == config.source) {
-        Result<std::vector<UniqueFd>> senders =
-            udp::open_rail_sockets(rails, ports_range(), options);
-        if (!senders) {
-            return std::move(senders).error();
-        }
-        sockets.rails = *std::move(senders);
+        TRY(auto senders, udp::open_rail_sockets(rails, ports_range(), options));
+        sockets.rails = std::move(senders);
     }
     sockets.interfaces = names_of({rails.begin(), rails.end()});
     sockets.group_rails = rails.size();
@@ -103,71 +96,48 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     const bool relays = options.transport == Transport::tcp;
     UniqueFd listener;
     if (options.transport != Transport::udp) {
-        Result<UniqueFd> opened = tcp::open_listener(
-            own,
-            ports_range(),
-            {.dscp = options.dscp,
-             .is_multipath = group.rails.size() > 1 && !tcp::limits_rate(options.rate_max) &&
-                             !tcp::limits_rate(options.configured_rate)});
-        if (!opened) {
-            return std::move(opened).error();
-        }
-        listener = *std::move(opened);
+        TRY(auto opened,
+            tcp::open_listener(own,
+                               ports_range(),
+                               {.dscp = options.dscp,
+                                .is_multipath = group.rails.size() > 1 &&
+                                                !tcp::limits_rate(options.rate_max) &&
+                                                !tcp::limits_rate(options.configured_rate)}));
+        listener = std::move(opened);
     }
-    Result<UniqueFd> peer =
-        relays ? std::move(listener) : udp::open_peer_socket(own, ports_range(), sockets);
-    if (!peer) {
-        return std::move(peer).error();
-    }
-    Result<Card> card = make_card(group.own, "", peer->get(), names_of(group.rails));
-    if (!card) {
-        return std::move(card).error();
-    }
-    card->relay_degree = relays ? relay_degree_for(bytes, group.size, options.relay) : 0;
-    if (Status offered = offer_relay(listener, *card); !offered) {
-        return std::move(offered).error();
-    }
-    if (Status put = put_key(group, *card); !put) {
-        return std::move(put).error();
-    }
-    Result<Wired> wired = wire_up(*group.directory, *card, options.connect_timeout, interrupts);
-    if (!wired) {
-        return std::move(wired).error();
-    }
+    TRY(auto peer,
+        relays ? std::move(listener) : udp::open_peer_socket(own, ports_range(), sockets));
+    TRY(auto card, make_card(group.own, "", peer.get(), names_of(group.rails)));
+    card.relay_degree = relays ? relay_degree_for(bytes, group.size, options.relay) : 0;
+    TRY(offer_relay(listener, card));
+    TRY(put_key(group, card));
+    TRY(auto wired, wire_up(*group.directory, card, options.connect_timeout, interrupts));
     if (group.size == 1) {
         ready.config.members.resize(1);
         return ready;
     }
-    if (Status taken = take_key(wired->cards, group); !taken) {
-        return std::move(taken).error();
-    }
-    Result<BroadcastConfig> config = broadcast_among(wired->cards, group.own, options.root);
-    if (!config) {
-        return std::move(config).error();
-    }
-    ready.config = *std::move(config);
+    TRY(take_key(wired.cards, group));
+    TRY(auto config, broadcast_among(wired.cards, group.own, options.root));
+    ready.config = std::move(config);
     ready.config.group =
-        group_address(wired->agreement.draw, ready.config.rails, options.broadcasts);
+        group_address(wired.agreement.draw, ready.config.rails, options.broadcasts);
     ready.config.group_key = group.key;
-    ready.config.session = wired->agreement.session;
-    ready.config.version = wired->agreement.version;
+    ready.config.session = wired.agreement.session;
+    ready.config.version = wired.agreement.version;
     apply(options, ready.config);
     if (relays) {
-        ready.sockets.listener = *std::move(peer);
-        ready.cards = std::move(wired->cards);
+        ready.sockets.listener = std::move(peer);
+        ready.cards = std::move(wired.cards);
         return ready;
     }
-    follow(choose_transport(facts_of(wired->cards, options.transport)), bytes, ready.config);
-    Result<BroadcastSockets> opened =
-        open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets);
-    if (!opened) {
-        return std::move(opened).error();
-    }
-    ready.sockets = *std::move(opened);
-    ready.sockets.peer = *std::move(peer);
+    follow(choose_transport(facts_of(wired.cards, options.transport)), bytes, ready.config);
+    TRY(auto opened,
+        open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets));
+    ready.sockets = std::move(opened);
+    ready.sockets.peer = std::move(peer);
     ready.sockets.listener = std::move(listener);
     ready.receive_buffer = receive_buffer_bytes(ready.sockets);
-    ready.cards = std::move(wired->cards);
+    ready.cards = std::move(wired.cards);
     return ready;
 }
 

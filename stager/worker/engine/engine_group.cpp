@@ -28,11 +28,8 @@ Status read_own_key(const EngineOptions& options, EngineGroup& group) {
     if (options.key_file.empty()) {
         return {};
     }
-    Result<seal::GroupKey> key = read_key_file(options.key_file);
-    if (!key) {
-        return std::move(key).error();
-    }
-    group.key = *key;
+    TRY(auto key, read_key_file(options.key_file));
+    group.key = key;
     group.has_key = true;
     return {};
 }
@@ -43,11 +40,8 @@ Result<std::vector<udp::Rail>> rails_of(const EngineOptions& options, const IpAd
     if (!options.interfaces.empty()) {
         return udp::choose_rails(options.interfaces, udp::interfaces_here(address.family()));
     }
-    const Result<std::string> interface = udp::interface_of(address);
-    if (!interface) {
-        return interface.error();
-    }
-    return std::vector{udp::Rail{.name = *interface, .address = address}};
+    TRY(const auto interface, udp::interface_of(address));
+    return std::vector{udp::Rail{.name = interface, .address = address}};
 }
 
 Result<EngineGroup> group_among(const EngineOptions& options,
@@ -57,11 +51,8 @@ Result<EngineGroup> group_among(const EngineOptions& options,
     group.must_wire_up = group.size > 1;
     group.address = hosts[group.own.index()];
     if (group.must_wire_up) {
-        Result<std::vector<udp::Rail>> rails = rails_of(options, group.address);
-        if (!rails) {
-            return std::move(rails).error();
-        }
-        group.rails = *std::move(rails);
+        TRY(auto rails, rails_of(options, group.address));
+        group.rails = std::move(rails);
         group.address = group.rails.front().address.ip;
     }
     StaticDirectory::Group members;
@@ -76,37 +67,28 @@ Result<EngineGroup> group_among(const EngineOptions& options,
 }
 
 Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup group) {
-    Result<HostList> hosts = read_host_file(options.hosts);
-    if (!hosts) {
-        return std::move(hosts).error();
-    }
-    if (options.rank.index() >= hosts->size() || options.root.index() >= hosts->size()) {
+    TRY(auto hosts, read_host_file(options.hosts));
+    if (options.rank.index() >= hosts.size() || options.root.index() >= hosts.size()) {
         return Error{Blame::user,
                      "--rank= and --root= are lines of " + options.hosts + ", which has " +
-                         std::to_string(hosts->size())};
+                         std::to_string(hosts.size())};
     }
     group.own = options.rank;
-    return group_among(options, *std::move(hosts), std::move(group));
+    return group_among(options, std::move(hosts), std::move(group));
 }
 
 Result<EngineGroup> group_of_order(const EngineOptions& options,
                                    EngineGroup group,
                                    Interrupts& interrupts) {
-    Result<GroupOrder> order = take_group_order(options.group, STDIN_FILENO, interrupts);
-    if (!order) {
-        return std::move(order).error();
-    }
-    const Result<Rank> own = rank_of_this_host(order->hosts);
-    if (!own) {
-        return own.error();
-    }
-    if (options.root.index() >= order->hosts.size()) {
+    TRY(auto order, take_group_order(options.group, STDIN_FILENO, interrupts));
+    TRY(const auto own, rank_of_this_host(order.hosts));
+    if (options.root.index() >= order.hosts.size()) {
         return Error{Blame::user, "--root= is not a rank of the group"};
     }
-    group.own = *own;
-    group.key = order->key;
+    group.own = own;
+    group.key = order.key;
     group.has_key = true;
-    return group_among(options, std::move(order->hosts), std::move(group));
+    return group_among(options, std::move(order.hosts), std::move(group));
 }
 
 #ifndef STAGE_WITHOUT_PMIX
@@ -135,17 +117,10 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
     if (options.root.index() >= group.size) {
         return Error{Blame::user, "--root= is not a rank of the PMIx job"};
     }
-    const Result<std::vector<RailNames>> interfaces =
-        options.interfaces.empty() ? site_interfaces() : options.interfaces;
-    if (!interfaces) {
-        return interfaces.error();
-    }
-    Result<std::vector<udp::Rail>> rails =
-        udp::choose_rails(*interfaces, udp::interfaces_here(AF_INET));
-    if (!rails) {
-        return std::move(rails).error();
-    }
-    group.rails = *std::move(rails);
+    TRY(const auto interfaces,
+        options.interfaces.empty() ? site_interfaces() : options.interfaces);
+    TRY(auto rails, udp::choose_rails(interfaces, udp::interfaces_here(AF_INET)));
+    group.rails = std::move(rails);
     group.address = group.rails.front().address.ip;
     group.directory = *std::move(directory);
     return group;
@@ -164,9 +139,7 @@ WireUpFacts facts_of(const EngineOptions& options) {
 
 Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interrupts) {
     EngineGroup group;
-    if (Status read = read_own_key(options, group); !read) {
-        return std::move(read).error();
-    }
+    TRY(read_own_key(options, group));
     switch (choose_wire_up(facts_of(options))) {
         case WireUpKind::host_list:
             return options.group.empty()
@@ -187,11 +160,8 @@ Status put_key(const EngineGroup& group, Card& own) {
     if (group.has_key || group.own.value() != 0 || group.size == 1) {
         return {};
     }
-    Result<std::string> credential = seal_card_key(draw_card_key());
-    if (!credential) {
-        return std::move(credential).error();
-    }
-    own.key_credential = *std::move(credential);
+    TRY(auto credential, seal_card_key(draw_card_key()));
+    own.key_credential = std::move(credential);
     return {};
 }
 
@@ -199,11 +169,8 @@ Status take_key(const CardTable& cards, EngineGroup& group) {
     if (group.has_key) {
         return {};
     }
-    const Result<CardKey> key = open_card_key(cards.front().key_credential);
-    if (!key) {
-        return key.error();
-    }
-    group.key = *key;
+    TRY(const auto key, open_card_key(cards.front().key_credential));
+    group.key = key;
     group.has_key = true;
     return {};
 }

@@ -57,11 +57,8 @@ Result<GroupOrder> take_group_order(const std::string& from,
         const Result<std::string> text = read_input(input, interrupts);
         return text ? parse_group_order(*text) : text.error();
     }
-    const Result<std::vector<std::byte>> bytes = open_of_own_uid(from, kWhat);
-    if (!bytes) {
-        return bytes.error();
-    }
-    return parse_group_order(as_text(*bytes));
+    TRY(const auto bytes, open_of_own_uid(from, kWhat));
+    return parse_group_order(as_text(bytes));
 }
 
 Result<GroupOrder> parse_group_order(std::string_view text) {
@@ -71,15 +68,9 @@ Result<GroupOrder> parse_group_order(std::string_view text) {
     if (!key) {
         return Error{Blame::user, "the group's order does not begin with a valid key"};
     }
-    const Result<std::vector<std::string>> names = parse_host_file(text.substr(end + 1), kWhat);
-    if (!names) {
-        return names.error();
-    }
-    Result<HostList> hosts = resolve_hosts(*names, kWhat);
-    if (!hosts) {
-        return std::move(hosts).error();
-    }
-    return GroupOrder{*key, *std::move(hosts)};
+    TRY(const auto names, parse_host_file(text.substr(end + 1), kWhat));
+    TRY(auto hosts, resolve_hosts(names, kWhat));
+    return GroupOrder{*key, std::move(hosts)};
 }
 
 Result<Rank> rank_of_this_host(const HostList& hosts) {

@@ -317,9 +317,7 @@ Result<EngineOptions> parse_engine_options(const std::vector<std::string>& argum
     if (!options) {
         return options;
     }
-    if (Status sound = check_together(*options); !sound) {
-        return std::move(sound).error();
-    }
+    TRY(check_together(*options));
     return options;
 }
 

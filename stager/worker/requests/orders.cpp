@@ -41,22 +41,12 @@ Error outside(const std::string& path, const std::vector<std::string>& roots) {
 }  // namespace
 
 Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
-    Result<std::vector<StageSpec>> parsed = parse_serialized(specs);
-    if (!parsed) {
-        return std::move(parsed).error();
-    }
-    Orders orders{*std::move(parsed), options_in(specs), std::move(places)};
+    TRY(auto parsed, parse_serialized(specs));
+    Orders orders{std::move(parsed), options_in(specs), std::move(places)};
     for (StageSpec& spec : orders.specs_) {
-        Result<StageSpec> meant = orders.meant_by(spec);
-        if (!meant) {
-            return std::move(meant).error();
-        }
-        spec = *std::move(meant);
-        const Result<TargetPlace> place =
-            spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec);
-        if (!place) {
-            return place.error();
-        }
+        TRY(auto meant, orders.meant_by(spec));
+        spec = std::move(meant);
+        TRY(spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec));
     }
     return orders;
 }
@@ -71,32 +61,29 @@ Result<StageSpec> Orders::meant_by(const StageSpec& spec) const {
 }
 
 Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
-    const Result<Destination> destination = destination_of(spec);
-    if (!destination) {
-        return destination.error();
-    }
+    TRY(const auto destination, destination_of(spec));
     TargetPlace place;
-    if (!destination->is_absolute) {
+    if (!destination.is_absolute) {
         place.root = places_.stage_dir;
         place.below = places_.dest_subdir.empty()
-                          ? destination->path
-                          : places_.dest_subdir + '/' + destination->path;
+                          ? destination.path
+                          : places_.dest_subdir + '/' + destination.path;
         place.makes_directories = true;
         return place;
     }
     for (const std::string& root : places_.dest_roots) {
-        const std::string_view rest = below(destination->path, root);
+        const std::string_view rest = below(destination.path, root);
         if (!rest.empty() && root.size() > place.root.size()) {
             place.root = root;
             place.below = rest;
         }
     }
-    if (std::ranges::find(places_.dest_roots, destination->path) != places_.dest_roots.end()) {
-        return Error{Blame::user, destination->path + ": is a directory"}.remedy(
-            "write " + destination->path + "/ to put the file into it");
+    if (std::ranges::find(places_.dest_roots, destination.path) != places_.dest_roots.end()) {
+        return Error{Blame::user, destination.path + ": is a directory"}.remedy(
+            "write " + destination.path + "/ to put the file into it");
     }
     if (place.root.empty()) {
-        return outside(destination->path, places_.dest_roots);
+        return outside(destination.path, places_.dest_roots);
     }
     place.makes_directories = !places_.is_push;
     place.made = places_.made;
@@ -111,23 +98,15 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
     Destinations taken;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         const auto index = static_cast<std::uint16_t>(i);
-        Status added = specs_[i].is_list ? add_lines(index, taken, orders)
-                       : specs_[i].is_with_libraries
-                           ? add_program(index, taken, orders, programs)
-                           : add_file(index, taken, orders);
-        if (!added) {
-            return std::move(added).error();
-        }
+        TRY(specs_[i].is_list             ? add_lines(index, taken, orders)
+            : specs_[i].is_with_libraries ? add_program(index, taken, orders, programs)
+                                          : add_file(index, taken, orders));
     }
-    if (Status apart = taken.check_nesting(); !apart) {
-        return std::move(apart).error();
-    }
+    TRY(taken.check_nesting());
     if (!programs.empty()) {
         add_neighbours(programs);
     }
-    if (Status agree = check_libraries_agree(programs); !agree) {
-        return std::move(agree).error();
-    }
+    TRY(check_libraries_agree(programs));
     return orders;
 }
 
@@ -242,30 +221,20 @@ Result<Orders::Asked> Orders::asked_by(const ManifestEntry& entry) const {
     if (!line || line->size() != 1 || line->front().is_list) {
         return Error{Blame::internal, "the manifest has an invalid line of a list"};
     }
-    Result<StageSpec> meant = meant_by(line->front());
-    if (!meant) {
-        return std::move(meant).error();
-    }
-    return Asked{*std::move(meant), line_of(spec.source, options_in(entry.line).line)};
+    TRY(auto meant, meant_by(line->front()));
+    return Asked{std::move(meant), line_of(spec.source, options_in(entry.line).line)};
 }
 
 Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
-    Result<Asked> asked = asked_by(entry);
-    if (!asked) {
-        return std::move(asked).error();
-    }
-    const StageSpec& spec = asked->spec;
+    TRY(auto asked, asked_by(entry));
+    const StageSpec& spec = asked.spec;
     const bool is_of_program = !specs_[entry.spec].is_list && spec.is_with_libraries;
     const auto library = is_of_program ? parse_library_line(entry.line) : std::nullopt;
-    Result<TargetPlace> place =
-        library ? place_of_library(spec, library->name) : place_of(spec);
-    if (!place) {
-        return std::move(place).error();
-    }
+    TRY(auto place, library ? place_of_library(spec, library->name) : place_of(spec));
     SinkOrder order;
     // The job's own directory belongs to the job: a requeued job may find its own files there.
-    order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
-    order.target.place = *std::move(place);
+    order.target.existing = place.refuses_network ? spec.existing : Existing::overwrite;
+    order.target.place = std::move(place);
     order.target.is_durable = spec.is_durable;
     order.target.keeps_owners = places_.keeps_owners;
     // (Files in the job's own directory are removed with it.)
@@ -284,7 +253,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     if (is_of_program) {
         order.needed_paths = parse_program_line(entry.line);
     }
-    order.where = std::move(asked->where);
+    order.where = std::move(asked.where);
     return order;
 }
 
@@ -352,19 +321,14 @@ namespace {
 constexpr std::uint64_t kMaxListBytes = 64U << 20U;
 
 Result<std::string> read_list(const std::string& path) {
-    Result<SourceFile> file = SourceFile::open(path);
-    if (!file) {
-        return std::move(file).error();
-    }
-    if (file->size() > kMaxListBytes) {
+    TRY(auto file, SourceFile::open(path));
+    if (file.size() > kMaxListBytes) {
         return Error{Blame::user, path + ": a list of files can have at most 64 MiB"}.remedy(
             "stage the directory of the files instead");
     }
-    std::string text(file->size(), '\0');
+    std::string text(file.size(), '\0');
     const auto room = std::as_writable_bytes(std::span{text.data(), text.size()});
-    if (Status done = file->read(0, room); !done) {
-        return std::move(done).error();
-    }
+    TRY(file.read(0, room));
     return text;
 }
 
@@ -424,11 +388,8 @@ Status Orders::add_lines(std::uint16_t index,
                          Destinations& taken,
                          std::vector<SourceOrder>& orders) const {
     const StageSpec& list = specs_[index];
-    const Result<std::string> text = read_list(list.source);
-    if (!text) {
-        return text.error();
-    }
-    for (const ListLine& line : lines_in(*text)) {
+    TRY(const auto text, read_list(list.source));
+    for (const ListLine& line : lines_in(text)) {
         if (line.text.front() == '#') {
             continue;
         }
@@ -440,11 +401,8 @@ Status Orders::add_lines(std::uint16_t index,
         if (!place) {
             return place.error().within(where);
         }
-        const Result<bool> is_new = taken.take(place->path(), *meant, where);
+        TRY(const auto is_new, taken.take(place->path(), *meant, where));
         if (!is_new) {
-            return is_new.error();
-        }
-        if (!*is_new) {
             continue;
         }
         Result<std::string> serial =

@@ -26,43 +26,37 @@ Status ControlSocket::open(UniqueFd socket, Interrupts& interrupts) {
 }
 
 Status ControlSocket::read() {
-    Result<PeerMessage> received = receive_from_peer(socket_.get(), kMaxToWorker);
-    if (!received) {
-        return std::move(received).error();
-    }
-    if (received->kind == PeerMessage::Kind::nothing_yet) {
+    TRY(auto received, receive_from_peer(socket_.get(), kMaxToWorker));
+    if (received.kind == PeerMessage::Kind::nothing_yet) {
         return {};
     }
-    if (received->kind == PeerMessage::Kind::closed) {
+    if (received.kind == PeerMessage::Kind::closed) {
         return Error{Blame::node, "stagecastd has ended", ECONNRESET};
     }
-    Result<ToWorker> message = decode_to_worker(received->message);
-    if (!message) {
-        return std::move(message).error();
-    }
-    if (const auto* abort = std::get_if<WorkerAbort>(&*message)) {
+    TRY(auto message, decode_to_worker(received.message));
+    if (const auto* abort = std::get_if<WorkerAbort>(&message)) {
         return Error{abort->blame, abort->sentence, ECANCELED};
     }
-    if (std::holds_alternative<WorkerRelease>(*message)) {
+    if (std::holds_alternative<WorkerRelease>(message)) {
         is_released_ = true;
         return {};
     }
-    if (std::holds_alternative<WorkerListening>(*message)) {
+    if (std::holds_alternative<WorkerListening>(message)) {
         do_all_listen_ = true;
         return {};
     }
-    if (auto* cards = std::get_if<WorkerCards>(&*message); cards != nullptr && setup_) {
+    if (auto* cards = std::get_if<WorkerCards>(&message); cards != nullptr && setup_) {
         cards_ = std::move(cards->table);
         return {};
     }
-    if (auto* answer = std::get_if<WorkerCacheReply>(&*message); answer != nullptr && setup_) {
+    if (auto* answer = std::get_if<WorkerCacheReply>(&message); answer != nullptr && setup_) {
         if (!asked_.empty() &&
             answer->about == asked_) {  // Otherwise the answer came too late.
-            answer_ = CacheAnswer{std::move(answer->content), received->file.trusted()};
+            answer_ = CacheAnswer{std::move(answer->content), received.file.trusted()};
         }
         return {};
     }
-    auto* setup = std::get_if<WorkerSetup>(&*message);
+    auto* setup = std::get_if<WorkerSetup>(&message);
     if (setup == nullptr || setup_) {
         return no_sense();
     }

@@ -10,12 +10,8 @@ namespace {
 Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts) {
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t block = 0; block < source.block_count(); ++block) {
-        if (Status wanted = interrupts.check(); !wanted) {
-            return std::move(wanted).error();
-        }
-        if (const auto got = source.read(BlockIndex{block}, room); !got) {
-            return got.error();
-        }
+        TRY(interrupts.check());
+        TRY(source.read(BlockIndex{block}, room));
     }
     return source.digest();
 }
@@ -29,9 +25,7 @@ Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
                     : std::move(list).error();
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
-        if (const auto directory = open_target_directory(places[i]); !directory) {
-            return directory.error();
-        }
+        TRY(open_target_directory(places[i]));
         (*list)[i].path = places[i].path();
     }
     return list;
@@ -57,54 +51,41 @@ Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
     for (SourceOrder& order : orders) {
         order.is_ownerless = request.compares;
     }
-    Result<std::unique_ptr<FileSource>> source =
-        FileSource::open(orders, request.bytes_max, {}, page_room() / 2);
-    if (!source) {
-        return std::move(source).error();
-    }
+    TRY(auto source, FileSource::open(orders, request.bytes_max, {}, page_room() / 2));
     WorkerLook look;
-    look.bytes = (*source)->manifest().stream_bytes();
-    const Bytes manifest = (*source)->manifest_bytes();
+    look.bytes = (source)->manifest().stream_bytes();
+    const Bytes manifest = (source)->manifest_bytes();
     if (manifest.size() <= kMaxLookBytes) {
         look.manifest.assign(manifest.begin(), manifest.end());
     }
     if (request.compares) {
-        Result<std::string> digest = digest_by_reading(**source, interrupts);
-        if (!digest) {
-            return std::move(digest).error();
-        }
-        look.digest = *std::move(digest);
+        TRY(auto digest, digest_by_reading(*source, interrupts));
+        look.digest = std::move(digest);
     }
     return look;
 }
 
 Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config) {
     FileSink sink{std::move(config)};
-    if (Status seen = sink.look(manifest); !seen) {
-        return std::move(seen).error();
-    }
+    TRY(sink.look(manifest));
     return WorkerLook{};
 }
 
 Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) {
-    if (Status timed = interrupts.limit(setup.stage_timeout); !timed) {
-        return std::move(timed).error();
-    }
-    const Result<Orders> orders = Orders::parse(setup.specs,
-                                                {.stage_dir = setup.stage_dir,
-                                                 .dest_subdir = setup.dest_subdir,
-                                                 .dest_roots = setup.dest_roots,
-                                                 .work_dir = setup.work_dir,
-                                                 .is_push = setup.key.job_id == kPushJob,
-                                                 .keeps_owners = setup.keeps_owners});
-    if (!orders) {
-        return orders.error();
-    }
+    TRY(interrupts.limit(setup.stage_timeout));
+    TRY(const auto orders,
+        Orders::parse(setup.specs,
+                      {.stage_dir = setup.stage_dir,
+                       .dest_subdir = setup.dest_subdir,
+                       .dest_roots = setup.dest_roots,
+                       .work_dir = setup.work_dir,
+                       .is_push = setup.key.job_id == kPushJob,
+                       .keeps_owners = setup.keeps_owners}));
     const bool is_source = setup.rank == setup.source;
     if (!is_source && setup.purpose == WorkerPurpose::look) {
-        return room_for(*orders, setup);
+        return room_for(orders, setup);
     }
-    const auto list = is_source ? orders->sources() : at_destination(*orders);
+    const auto list = is_source ? orders.sources() : at_destination(orders);
     const PreflightRequest request{.bytes_max = setup.max_bytes,
                                    .compares = setup.purpose == WorkerPurpose::compare};
     if (!list) {

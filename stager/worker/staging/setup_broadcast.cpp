@@ -5,11 +5,8 @@
 namespace stage {
 
 Status follow(const WorkerSetup& setup, BroadcastConfig& config) {
-    const Result<Address> group = Address::parse(setup.group_address, setup.group_port);
-    if (!group) {
-        return group.error();
-    }
-    config.group = *group;
+    TRY(const auto group, Address::parse(setup.group_address, setup.group_port));
+    config.group = group;
     config.protection = setup.protection;
     config.group_key = setup.group_key;
     config.session = setup.session;

@@ -96,20 +96,18 @@ class Stage final : public Watcher {
 };
 
 Status Stage::begin_work() {
-    Result<Orders> orders = Orders::parse(setup_.specs,
-                                          {.stage_dir = setup_.stage_dir,
-                                           .dest_subdir = setup_.dest_subdir,
-                                           .dest_roots = setup_.dest_roots,
-                                           .work_dir = setup_.work_dir,
-                                           .has_cache = setup_.may_cache,
-                                           .names = names_of(setup_),
-                                           .made = made_,
-                                           .is_push = setup_.key.job_id == kPushJob,
-                                           .keeps_owners = setup_.keeps_owners});
-    if (!orders) {
-        return std::move(orders).error();
-    }
-    orders_ = *std::move(orders);
+    TRY(auto orders,
+        Orders::parse(setup_.specs,
+                      {.stage_dir = setup_.stage_dir,
+                       .dest_subdir = setup_.dest_subdir,
+                       .dest_roots = setup_.dest_roots,
+                       .work_dir = setup_.work_dir,
+                       .has_cache = setup_.may_cache,
+                       .names = names_of(setup_),
+                       .made = made_,
+                       .is_push = setup_.key.job_id == kPushJob,
+                       .keeps_owners = setup_.keeps_owners}));
+    orders_ = std::move(orders);
     if (setup_.rank != setup_.source) {
         work_ = Work::receiving(sink_config());
         return {};
@@ -194,42 +192,34 @@ Result<BroadcastConfig> Stage::connect() {
         return alone;
     }
     const bool relays = setup_.transport == Transport::tcp;
-    Result<Card> card = make_card(setup_.rank,
-                                  setup_.nodes[setup_.rank.index()],
-                                  relays ? sockets_.listener.get() : sockets_.peer.get(),
-                                  setup_.interfaces);
-    if (!card) {
-        return card.error();
-    }
+    TRY(auto card,
+        make_card(setup_.rank,
+                  setup_.nodes[setup_.rank.index()],
+                  relays ? sockets_.listener.get() : sockets_.peer.get(),
+                  setup_.interfaces));
     if (relays) {
-        card->relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
-    } else if (Status offered = offer_relay(sockets_.listener, *card); !offered) {
+        card.relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
+    } else if (Status offered = offer_relay(sockets_.listener, card); !offered) {
         return offered.error();
     }
     const Bytes offer = work_->offer();
-    card->offer.assign(offer.begin(), offer.end());
-    Result<std::unique_ptr<Directory>> directory = open_directory();
-    if (!directory) {
-        return std::move(directory).error();
-    }
+    card.offer.assign(offer.begin(), offer.end());
+    TRY(auto directory, open_directory());
     // The stage's own limit expires first, because its error message is the better one.
     const milliseconds longest = or_default(setup_.stage_timeout, kDefaultTimeout) + seconds{1};
-    const Result<Wired> wired = wire_up(**directory, *card, longest, interrupts_);
-    if (!wired) {
-        return wired.error();
-    }
-    if (wired->cards.size() != setup_.nodes.size()) {
+    TRY(const auto wired, wire_up(*directory, card, longest, interrupts_));
+    if (wired.cards.size() != setup_.nodes.size()) {
         return Error{Blame::internal, "the cards do not match this stage's nodes"};
     }
-    offer_ = wired->cards[setup_.source.index()].offer;
-    Result<BroadcastConfig> config = broadcast_among(wired->cards, setup_.rank, setup_.source);
+    offer_ = wired.cards[setup_.source.index()].offer;
+    Result<BroadcastConfig> config = broadcast_among(wired.cards, setup_.rank, setup_.source);
     Status followed = config ? follow(setup_, *config) : Status{};
     if (!config || !followed) {
         return config ? std::move(followed).error() : std::move(config).error();
     }
-    cards_ = wired->cards;
+    cards_ = wired.cards;
     follow(choose_transport(transport_facts({})), work_->bytes_expected(), *config);
-    config->version = wired->agreement.version;
+    config->version = wired.agreement.version;
     rails_ = config->rails;
     Status used = use_rails(sockets_, config->group, rails_);
     return used ? std::move(config) : std::move(used).error();
@@ -252,15 +242,12 @@ Status Stage::run() {
         return listed;
     }
     claims.make();
-    Result<BroadcastConfig> config = connect();
-    if (!config) {
-        return std::move(config).error();
-    }
+    TRY(auto config, connect());
     look_ahead(claims);
-    config->finish_extra = unpack_max(*work_, *orders_);
+    config.finish_extra = unpack_max(*work_, *orders_);
     receive_buffer_ = receive_buffer_bytes(sockets_);
     began_ = std::chrono::steady_clock::now();
-    const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
+    const BroadcastReport report = work_->run(config, std::move(sockets_), *this);
     return tell_end(report);
 }
 
