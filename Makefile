@@ -4,6 +4,7 @@
 #   make deps     installs the Debian packages (root); all, check and demo do it by themselves
 #   make deps-build   only those that the programs and a package of them are built with
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
+#   make unit ROOM=core/rate   the unit tests of one folder or file of tests/unit, in seconds
 #   make quick    without root: format, rules, unit tests, 200 simulations; make compdb
 #   make check    every suite, at the end "N passed, N failed"; WHAT=
 #   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
@@ -232,6 +233,11 @@ $(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host
 $(FAULTY): $(call objects,obj,$(call found,tests/net)) $(call archives,obj,$(worker))
 $(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(all_parts))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(all_parts))
+# The unit tests of one folder or file, with nothing compiled that these do not include.
+ifdef ROOM
+ROOM_UNIT  := $(BUILD)/unit-$(subst /,-,$(ROOM))
+$(ROOM_UNIT): $(call objects,obj,$(shell tests/unit/needs $(ROOM)) $(catch_main))
+endif
 $(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(transport))
 # The ring of short messages, with a simulated MPI in place of an installed one.
 sim_ring   := $(addprefix $(BUILD)/mpi/sim/,short_ring.o ring_calls.o)
@@ -242,10 +248,10 @@ $(sim_ring): $(BUILD)/mpi/sim/%.o: $(wildcard stager/mpi/bcast/*.[ch] tests/sim/
 	@$(CXX) -x c -std=c11 -g -fexceptions $(RELEASE) -Wall -Wextra -Wconversion -Wshadow \
 	    -Werror -Itests/sim/mpi -I. -c -o $@ $(filter %/$*.c,$^)
 
-$(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
-$(UNIT) $(SIM): LIBS += $(CATCH_LIB)
-$(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
-$(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE):
+$(DAEMON) $(UNIT) $(ROOM_UNIT) $(SIM): LIBS += $(SLURM_LIB)
+$(UNIT) $(ROOM_UNIT) $(SIM): LIBS += $(CATCH_LIB)
+$(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(ROOM_UNIT) $(SIM): LIBS += $(PMIX_LIB)
+$(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(ROOM_UNIT) $(SIM) $(SCALE):
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) $(PIE) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
@@ -342,8 +348,8 @@ check-long: check
 	@$(MAKE) tsan RUNS=200
 
 own_root := unshare --mount --propagation unchanged tests/net/own_root.py /mnt
-unit: $(UNIT)
-	@$(shell $(own_root) true 2>/dev/null && echo $(own_root)) $(UNIT) $(ARGS)
+unit: $(if $(ROOM),$(ROOM_UNIT),$(UNIT))
+	@$(shell $(own_root) true 2>/dev/null && echo $(own_root)) $< $(ARGS)
 sim: $(SIM)
 	@$(if $(SIM),COMMIT=$$(git describe --always --dirty 2>&1) $(SIM) $(ARGS), \
 	    echo "sim: nothing in tests/sim yet")
