@@ -8,8 +8,9 @@
 //     may be opened in place) until the next receive().
 //   * send() takes a *train*: packets of one size to one destination (the last may be shorter),
 //     in pieces that the kernel gathers (headers here, payloads in their blocks). A train that
-//     does not fit now is refused whole, and the caller offers it again once its outlet has
-//     room, or drops it.
+//     does not fit now is refused, and the caller offers it again once its outlet has room, or
+//     drops it. What left of it is counted in the train: a driver may serve one session after
+//     the other, and remembers no train.
 #pragma once
 
 #include "transport/base/link_event.h"
@@ -44,9 +45,9 @@ struct Train {
     std::span<const Bytes> pieces;
     std::size_t bytes = 0;           ///< Of all pieces.
     std::uint32_t packet_bytes = 0;  ///< Of each packet but the last.
-    /// Not 0: the same when a refused train is offered again, and no other train's. A driver
-    /// that could send a part of the train remembers by it which part is left.
-    std::uint64_t id = 0;
+    /// The number of its packets, from the first on, that have left. A driver that refuses the
+    /// train after it could send a part of it sets this. Null: no part of it is offered again.
+    std::size_t* packets_sent = nullptr;
 };
 
 struct ReceivedPacket {
@@ -130,8 +131,9 @@ class Driver {
     /// has arrived.
     virtual Status receive(std::vector<ReceivedPacket>& packets, Readable readable) = 0;
 
-    /// Sends all of the train or none of it. An error ends the session, because the socket is
-    /// of no use. A cause that merely loses packets, as an interface that is down, is no error.
+    /// Sends what has not left of the train, or refuses it. An error ends the session, because
+    /// the socket is of no use. A cause that merely loses packets, as an interface that is
+    /// down, is no error.
     virtual Result<Sent> send(const Train& train) = 0;
 
     /// Sends as many of the trains, which are of one outlet, from the front, as the fabric

@@ -145,12 +145,12 @@ Status Outbox::offer(Outlet& outlet, Instant now) {
 /// What the driver took of a batch is gone; a batch of which it refused a train takes no other.
 Status Outbox::offer(Batch& batch) {
     std::array<Train, kTogetherMax> trains;
-    std::ranges::transform(batch.trains, trains.begin(), [&batch](const Sealed& one) {
+    std::ranges::transform(batch.trains, trains.begin(), [&batch](Sealed& one) {
         return Train{.target = one.target,
                      .pieces = std::span{batch.pieces}.subspan(one.first_piece, one.pieces),
                      .bytes = one.bytes,
                      .packet_bytes = one.packet_bytes,
-                     .id = one.id};
+                     .packets_sent = &one.packets_sent};
     });
     TRY(const auto sent, driver_.send_together(std::span{trains}.first(batch.trains.size())));
     batch.trains.erase(batch.trains.begin(),
@@ -221,7 +221,7 @@ bool Outbox::build_train(Queued& next) {
         batch->pieces.reserve(kTrainPiecesMax);
     }
     batch->trains.push_back(
-        {.target = target, .id = ++last_id_, .block = {}, .first_piece = batch->pieces.size()});
+        {.target = target, .block = {}, .first_piece = batch->pieces.size()});
     fill_train(*batch, next);
     return true;
 }

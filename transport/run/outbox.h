@@ -59,12 +59,12 @@ class Outbox {
     /// A sealed train, refused or about to be sent.
     struct Sealed {
         TrainTarget target;
-        std::uint64_t id = 0;
         std::optional<BlockIndex> block;  ///< The block that its DATA lies in.
         std::size_t first_piece = 0;
         std::size_t pieces = 0;
         std::size_t bytes = 0;
         std::uint32_t packet_bytes = 0;
+        std::size_t packets_sent = 0;  ///< See Train.
     };
     /// Trains of one outlet that are offered together.
     struct Batch {
@@ -115,7 +115,6 @@ class Outbox {
     std::size_t train_packets_max_ = 1;
     std::uint8_t flows_;
     std::uint8_t next_flow_ = 0;
-    std::uint64_t last_id_ = 0;
 
     std::deque<Queued> queue_;
     std::vector<Outlet> outlets_;  ///< The driver's.

@@ -222,6 +222,8 @@ Result<Sent> UdpDriver::send(const Train& train) {
     invariant(train.packet_bytes > 0 && train.bytes > 0, "a train has packets");
     invariant(train.pieces.size() <= kTrainPiecesMax, "a train's pieces are counted");
     invariant(packets_of(train) <= kTrainPacketsMax, "a train has at most 64 packets");
+    invariant(train.packets_sent == nullptr || *train.packets_sent < packets_of(train),
+              "a train that is offered has not left");
     Outlet& outlet = outlets_[outlet_of(train.target)];
     const bool segmented = outlet.can_segment && packets_of(train) > 1;
     auto sent = segmented ? send_segmented(outlet, train) : send_singly(outlet, train);
@@ -307,15 +309,15 @@ Result<Sent> UdpDriver::send_singly(Outlet& outlet, const Train& train) {
         header.msg_iovlen = static_cast<std::size_t>(&cuts[used] - header.msg_iov);
         left -= size;
     }
-    const bool is_begun = train.id != 0 && outlet.begun == train.id;
-    auto rest = std::span{messages}.first(count).subspan(is_begun ? outlet.begun_packets : 0);
+    std::size_t sent_before = 0;
+    std::size_t& left = train.packets_sent != nullptr ? *train.packets_sent : sent_before;
+    auto rest = std::span{messages}.first(count).subspan(left);
     while (!rest.empty()) {
         const int sent = send_messages(outlet, rest);
         if (sent > 0) {
             rest = rest.subspan(static_cast<std::size_t>(sent));
         } else if (errno != EMSGSIZE || !may_fragment(outlet)) {
-            outlet.begun = train.id;
-            outlet.begun_packets = count - rest.size();
+            left = count - rest.size();
             return refused(outlet, train, "sending packets");
         }
     }

@@ -64,8 +64,6 @@ class UdpDriver final : public Driver {
         bool fragments = false;  ///< The kernel fragments datagrams longer than the MTU.
         bool carries = true;     ///< As far as is known.
         std::uint32_t asked = 0;
-        std::uint64_t begun = 0;        ///< The train of which only a part left, or 0,
-        std::size_t begun_packets = 0;  ///< and this number of its packets.
     };
 
     Status read(ReadSocket& socket, std::size_t room, std::vector<ReceivedPacket>& packets);

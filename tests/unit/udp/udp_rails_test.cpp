@@ -1,4 +1,5 @@
 // Tests that the driver sends each flow by its own rail, and survives without one.
+#include "transport/run/outbox.h"
 #include "transport/udp/udp_driver.h"
 
 #include <catch2/catch.hpp>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stage::udp {
@@ -209,11 +211,12 @@ TEST_CASE("a train that left in part leaves no packet behind, and none twice") {
         body.insert(body.end(), 500, static_cast<std::byte>(packet));
     }
     const Bytes piece = body;
+    std::size_t packets_sent = 0;
     const Train train{.target = flow(1),
                       .pieces = {&piece, 1},
                       .bytes = body.size(),
                       .packet_bytes = 500,
-                      .id = 7};
+                      .packets_sent = &packets_sent};
     std::vector<std::byte> heard;
     int refusals = 0;
     for (bool is_left = true; is_left;) {
@@ -234,6 +237,58 @@ TEST_CASE("a train that left in part leaves no packet behind, and none twice") {
         CHECK(heard[packet] == static_cast<std::byte>(packet));
     }
     CHECK(driver.counters().packets_sent == 20);
+}
+
+/// A session of a driver that others may have used before: sends so many chunks by each of two
+/// flows, and ends without what the driver refuses.
+void run_session(UdpDriver& driver, std::uint16_t chunks) {
+    constexpr std::uint32_t kChunk = 400;
+    seal::SessionKeys keys;
+    keys.members.resize(2);
+    seal::SessionSeal seal{keys};
+    BlockStore blocks{1};
+    static_cast<void>(blocks.acquire({}));
+    blocks.set_extent({}, chunks * kChunk);
+    core::CoreConfig config;
+    config.chunk_bytes = kChunk;
+    Outbox outbox{driver, seal, blocks, config, 2};
+    core::SendBatch batch;
+    for (std::uint64_t number : {1U, 1U + chunks}) {
+        core::Send send;
+        send.to.to_group = true;
+        send.packet_number = number;
+        send.count = chunks;
+        batch.sends.push_back(send);
+    }
+    outbox.add(std::move(batch), kChunk);
+    REQUIRE(outbox.flush({}));
+}
+
+TEST_CASE("of a later session no packet is taken for one that an earlier session sent") {
+    Source source;
+    const UniqueFd far = far_end_of_rail(source);
+    const int small = 1;
+    REQUIRE(::setsockopt(
+                source.endpoints.rails[0].get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small) ==
+            0);
+    const int rail = source.endpoints.rails[0].get();
+    UdpDriver driver{std::move(source.endpoints)};
+    const auto heard = [&far] {
+        std::size_t packets = 0;
+        std::array<std::byte, 1000> room{};
+        while (::recv(far.get(), room.data(), room.size(), MSG_DONTWAIT) > 0) {
+            ++packets;
+        }
+        return packets;
+    };
+    run_session(driver, 20);
+    const std::size_t begun = heard();
+    CHECK(begun > 0);
+    REQUIRE(begun < 20);
+    REQUIRE(is_ready(rail, POLLOUT, kWaitMs));
+    const std::uint16_t chunks = GENERATE(std::uint16_t{1}, std::uint16_t{20});
+    run_session(driver, chunks);
+    CHECK(heard() == std::min<std::size_t>(begun, chunks));
 }
 
 }  // namespace
