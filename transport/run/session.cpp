@@ -39,6 +39,13 @@ Session::Session(SessionParts parts)
       }} {
 }
 
+/// The driver's next session begins in the group.
+Session::~Session() {
+    if (!hears_group_) {
+        hear_group(true);
+    }
+}
+
 Waits Session::turn(Instant now, Readable found) {
     found.stream =
         stream_ == StreamWait::gathers || (stream_ == StreamWait::wakes && found.stream);
@@ -187,12 +194,8 @@ core::Datagram Session::datagram_of(Instant now,
     datagram.to_group = to_group;
     datagram.body_bytes = static_cast<std::uint32_t>(opened.body.size());
     datagram.arrived_at = stamp_ns > 0 ? Instant{Duration{stamp_ns} + shift_} : now;
-    datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
-    datagram.fill = counters.group_fill;
-    if (parts_.flows != nullptr) {
-        datagram.overflow += static_cast<std::uint32_t>(parts_.flows->overflow());
-        datagram.fill = parts_.flows->fill();
-    }
+    datagram.overflow = overflow(to_group);
+    datagram.fill = parts_.flows != nullptr ? parts_.flows->fill() : counters.group_fill;
     if (!opened.header.is_data()) {
         datagram.body = opened.body;
         return datagram;
@@ -200,6 +203,17 @@ core::Datagram Session::datagram_of(Instant now,
     payloads_.push_back(opened.body);
     datagram.lease = core::Ticket{payloads_.size()};
     return datagram;
+}
+
+/// The driver's count goes on from one session to the next, and what was dropped between them
+/// is in it once a packet of the group has arrived.
+std::uint32_t Session::overflow(bool to_group) {
+    const std::uint64_t all = parts_.driver.counters().socket_overflow +
+                              (parts_.flows != nullptr ? parts_.flows->overflow() : 0);
+    if (to_group) {
+        overflow_before_ = overflow_before_.value_or(all);
+    }
+    return static_cast<std::uint32_t>(all - overflow_before_.value_or(all));
 }
 
 std::size_t Session::offset_of(ChunkIndex chunk) const {
@@ -273,6 +287,7 @@ void Session::perform(const core::Operation& operation) {
 /// A member that cannot leave stays; one that cannot come back is unreachable by multicast, and
 /// its core finds that out as in any other case.
 void Session::hear_group(bool hears) {
+    hears_group_ = hears;
     static_cast<void>(parts_.driver.hear_group(hears));
 }
 

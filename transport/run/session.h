@@ -78,7 +78,7 @@ class Session {
     explicit Session(SessionParts parts);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
-    ~Session() = default;
+    ~Session();
 
     /// Takes a turn. `found`: the driver's descriptors that were found readable.
     [[nodiscard]] Waits turn(Instant now, Readable found);
@@ -99,6 +99,7 @@ class Session {
                                              const seal::Opened& opened,
                                              bool to_group,
                                              std::int64_t stamp_ns);
+    [[nodiscard]] std::uint32_t overflow(bool to_group);
     [[nodiscard]] MutableBytes room_for(const wire::Header& header, std::size_t bytes);
     [[nodiscard]] std::size_t offset_of(ChunkIndex chunk) const;
     void operate(Instant now);
@@ -128,6 +129,9 @@ class Session {
     core::Phase reported_phase_ = core::Phase::wiring;
     Instant reported_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
+    /// Packets that the sockets had dropped when the group was first heard.
+    std::optional<std::uint64_t> overflow_before_;
+    bool hears_group_ = true;
     Moderation moderation_;
     StreamWait stream_ = StreamWait::wakes;  ///< During the last wait.
     std::vector<ReceivedPacket> packets_;

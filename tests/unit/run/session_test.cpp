@@ -266,6 +266,134 @@ TEST_CASE("a core goes on sending while its outlet is stuck, and its chunks are 
     CHECK(member.core.numbers_sent() > 100);
 }
 
+/// Brings an END of member 1 in each turn; its sockets have dropped packets in earlier sessions.
+class UsedDriver final : public Driver {
+  public:
+    Status receive(std::vector<ReceivedPacket>& packets, Readable) override {
+        const std::vector<std::byte> body = wire::write(wire::End{1});
+        packet_.resize(wire::kHeaderBytes + body.size() + sender_.tag_bytes());
+        const MutableBytes all{packet_};
+        wire::write_header({.version = sender_.version(),
+                            .type = wire::PacketType::end,
+                            .flow = {},
+                            .session = sender_.demux(),
+                            .rank = Rank{1},
+                            .packet_number = ++number_,
+                            .block = {},
+                            .chunk = {}},
+                           all.first(wire::kHeaderBytes));
+        const MutableBytes room = all.subspan(wire::kHeaderBytes, body.size());
+        std::ranges::copy(body, room.begin());
+        sender_.seal(number_,
+                     all.first(wire::kHeaderBytes),
+                     room,
+                     room,
+                     all.last(sender_.tag_bytes()));
+        packets.push_back({.bytes = all, .to_group = is_to_group});
+        return {};
+    }
+    Result<Sent> send(const Train&) override { return Sent::all; }
+    Status hear_group(bool hears) override {
+        hears_group = hears;
+        return {};
+    }
+    [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
+    [[nodiscard]] const DriverCounters& counters() const override { return counted; }
+    [[nodiscard]] std::string name() const override { return "used"; }
+
+    DriverCounters counted{.socket_overflow = 100};
+    bool hears_group = true;
+    bool is_to_group = true;
+
+  private:
+    static seal::SessionKeys keys() {
+        seal::SessionKeys keys = Stubborn::keys();
+        keys.own = Rank{1};
+        return keys;
+    }
+
+    seal::SessionSeal sender_{keys()};
+    std::uint64_t number_ = 0;
+    std::vector<std::byte> packet_;
+};
+
+/// Remembers what it is told of dropped packets, and may leave the group.
+class HearingCore final : public AnyCore {
+  public:
+    void on_datagrams(Instant, std::span<const core::Datagram> datagrams) override {
+        overflow = datagrams.back().overflow;
+    }
+    void on_done(Instant, std::span<const core::Completion>) override {}
+    void on_time(Instant) override {}
+    void on_abort(Instant, const Error&) override {}
+    void on_all_listen(Instant) override {}
+    void next_sends(Instant, core::SendBatch&) override {}
+    void next_operations(Instant, core::OperationBatch& operations) override {
+        if (std::exchange(leaves, false)) {
+            operations.operations.emplace_back().kind = core::OperationKind::leave_group;
+        }
+    }
+    [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
+    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
+
+    std::optional<std::uint32_t> overflow;
+    bool leaves = false;
+
+  private:
+    core::Outcome outcome_;
+};
+
+/// One of several sessions that a driver serves.
+struct LaterSession {
+    explicit LaterSession(UsedDriver& used) : driver{used} {}
+    std::optional<std::uint32_t> turn() {
+        static_cast<void>(session.turn(Instant{}, {}));
+        return core.overflow;
+    }
+
+    UsedDriver& driver;
+    HearingCore core;
+    seal::SessionSeal seal{Stubborn::keys()};
+    BlockStore blocks{2};
+    NoObject object;
+    DiskQueue disk{object, 1};
+    Outbox outbox{driver, seal, blocks, core::CoreConfig{}, 1};
+    CancelledWatcher watcher;
+    Session session{{.core = core,
+                     .driver = driver,
+                     .seal = seal,
+                     .blocks = blocks,
+                     .disk = disk,
+                     .outbox = outbox,
+                     .watcher = watcher}};
+};
+
+TEST_CASE("what sockets dropped in earlier sessions of a driver is none of this one's") {
+    UsedDriver driver;
+    LaterSession member{driver};
+    driver.is_to_group = false;
+    CHECK(member.turn() == 0U);
+    driver.counted.socket_overflow += 20;  // In the group's socket, which was not read yet.
+    driver.is_to_group = true;
+    CHECK(member.turn() == 0U);
+    driver.counted.socket_overflow += 3;
+    CHECK(member.turn() == 3U);
+    driver.is_to_group = false;
+    CHECK(member.turn() == 3U);
+    CHECK(LaterSession{driver}.turn() == 0U);
+}
+
+TEST_CASE("a session that ends outside the group leaves its driver in the group") {
+    UsedDriver driver;
+    {
+        LaterSession member{driver};
+        member.core.leaves = true;
+        member.turn();
+        CHECK_FALSE(driver.hears_group);
+    }
+    CHECK(driver.hears_group);
+}
+
 BroadcastConfig config_of_source() {
     BroadcastConfig config;
     config.members.resize(2);

@@ -57,7 +57,7 @@ struct Datagram {
     /// When the packet reached this host, by the kernel's clock. Packets that the kernel
     /// delivers as one piece have the same time.
     Instant arrived_at{};
-    /// Packets that the sockets had dropped before this one was read.
+    /// Packets that the sockets dropped in this session before this one was read.
     std::uint32_t overflow = 0;
     /// How full the socket's buffer was, in 255ths.
     std::uint8_t fill = 0;
