@@ -97,6 +97,25 @@ TEST_CASE("a rail that takes nothing any more is given up", "[scenario][rails]")
     CHECK(ran.world.times_wire() < 1.6);
 }
 
+// One member never answers, so the source repeats OFFERs beside ENDs for a long time.
+TEST_CASE("seed 7702288: a dead rail keeps neither all OFFERs nor all ENDs from a late member",
+          "[scenario][rails]") {
+    Plan plan = calm_plan(34, 202'849);
+    plan.seed = 7702288;
+    plan.rails = GENERATE(std::uint8_t{2}, std::uint8_t{3});
+    plan.stream_flows = static_cast<std::uint8_t>(plan.rails * GENERATE(1, 2));
+    CAPTURE(plan.rails, plan.stream_flows);
+    plan.is_unfenced = true;
+    plan.drops_failed = true;
+    plan.member[14].start_at = milliseconds{945};
+    plan.member[33].crash_at = milliseconds{62};
+    plan.member[33].start_at = milliseconds{1409};
+    plan.rail_faults = {{.harm = RailHarm::lost, .begin = milliseconds{300}}};
+    const Ran ran{plan};
+    CHECK(ran.phase(14) == core::Phase::released);
+    CHECK(ran.world.host(0).outcome().dropped.size() == 1);
+}
+
 TEST_CASE("of a slow rail and a fast one both are used", "[scenario][rails]") {
     const bool is_configured = GENERATE(true, false);
     CAPTURE(is_configured);

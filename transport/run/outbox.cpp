@@ -270,16 +270,24 @@ Outbox::Batch* Outbox::batch_for(const TrainTarget& target, const Queued& next) 
     return overtakes && takes(outlet.overtaking) ? &outlet.overtaking : nullptr;
 }
 
+/// The entry of next_flow_. With one turn for all, two packets that are repeated alternately
+/// would go by one flow each, and never by the other.
+std::size_t Outbox::turn_of(const core::Send& send) {
+    const bool is_first_pass = is_data(send) && (send.flags & wire::kFlagRepeat) == 0;
+    return is_first_pass ? 0 : static_cast<std::size_t>(send.type);
+}
+
 /// The next flow in turn that leaves this host and whose outlet has room; where none leaves,
 /// any that has room. (Packets that wait for a full outlet do not go by one that is dead.)
 Outbox::Batch* Outbox::take_flow(TrainTarget& target, const Queued& next) {
+    std::uint8_t& turn = next_flow_.at(turn_of(next.send));
     const auto first_that = [&](const auto& is_wanted) -> Batch* {
         for (std::uint8_t tried = 0; tried < flows_; ++tried) {
-            const auto flow = static_cast<std::uint8_t>((next_flow_ + tried) % flows_);
+            const auto flow = static_cast<std::uint8_t>((turn + tried) % flows_);
             target.flow = Flow{flow};
             Batch* const batch = batch_for(target, next);
             if (batch != nullptr && is_wanted()) {
-                next_flow_ = static_cast<std::uint8_t>((flow + 1) % flows_);
+                turn = static_cast<std::uint8_t>((flow + 1) % flows_);
                 return batch;
             }
         }

@@ -6,11 +6,13 @@
 // the kernel gathers. A train that the driver refuses stays as it is, numbers included, and is
 // offered again: a packet number is never used twice, so nothing is sealed twice.
 //
-// Trains to the group use the flows that leave this host in turn, retransmissions included: if
-// one flow has failed, the retransmission takes another. A full outlet holds up no other:
-// it keeps the trains that it refused, control packets to single members overtake them, and the
-// flows of other outlets carry what is to go to the group. What an outlet has refused for
-// kStuck is lost, and so is what it is offered from then on, until it takes a train again.
+// Trains to the group use the flows that leave this host in turn. The first pass, its
+// retransmissions and each type of control packet take turns by themselves: if one flow has
+// failed, a control packet that is repeated takes another, whatever is sent meanwhile. A full
+// outlet holds up no other: it keeps the trains that it refused, control packets to single
+// members overtake them, and the flows of other outlets carry what is to go to the group. What
+// an outlet has refused for kStuck is lost, and so is what it is offered from then on, until it
+// takes a train again.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -90,6 +92,9 @@ class Outbox {
         std::uint16_t sealed = 0;  ///< Packets of it that are in trains already.
     };
 
+    static constexpr std::size_t kTurns = 16;  ///< One for each number of four bits.
+
+    [[nodiscard]] static std::size_t turn_of(const core::Send& send);
     [[nodiscard]] std::size_t packet_bytes_max() const;
     void use_chunks_of(std::uint32_t bytes);
     [[nodiscard]] std::size_t next_bytes_max(const Queued& next) const;
@@ -114,7 +119,7 @@ class Outbox {
     std::uint32_t chunk_bytes_ = 0;
     std::size_t train_packets_max_ = 1;
     std::uint8_t flows_;
-    std::uint8_t next_flow_ = 0;
+    std::array<std::uint8_t, kTurns> next_flow_{};  ///< By turn_of().
 
     std::deque<Queued> queue_;
     std::vector<Outlet> outlets_;  ///< The driver's.

@@ -174,6 +174,40 @@ TEST_CASE("trains to the group go by the flows in turn, each whole, and say so")
     CHECK(of_flow == std::vector<std::size_t>{65, 37, 1});
 }
 
+core::SendBatch control(wire::PacketType type, std::uint64_t number) {
+    core::Send send;
+    send.type = type;
+    send.to.to_group = true;
+    send.packet_number = number;
+    send.body = {std::byte{1}};
+    core::SendBatch batch;
+    batch.sends.push_back(send);
+    return batch;
+}
+
+TEST_CASE("packets that are repeated alternately each take all flows") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    BlockStore blocks{1};
+    static_cast<void>(blocks.acquire(kBlock));
+    blocks.set_extent(kBlock, 100 * kChunk);
+    const std::uint8_t flows = GENERATE(std::uint8_t{2}, std::uint8_t{4});
+    CAPTURE(flows);
+    Outbox outbox{driver, sealer, blocks, config(), flows};
+    std::uint64_t number = 0;
+    for (std::uint8_t round = 0; round < 2 * flows; ++round) {
+        outbox.add(control(wire::PacketType::offer, ++number), config().chunk_bytes);
+        outbox.add(chunks(0, 1), config().chunk_bytes);
+        outbox.add(control(wire::PacketType::end, ++number), config().chunk_bytes);
+        core::SendBatch repeat = chunks(0, 1);
+        repeat.sends.front().flags = wire::kFlagRepeat;
+        outbox.add(std::move(repeat), config().chunk_bytes);
+        REQUIRE(outbox.flush({}));
+        CHECK(std::exchange(driver.flows, {}) ==
+              std::vector<Flow>(4, Flow{static_cast<std::uint8_t>(round % flows)}));
+    }
+}
+
 TEST_CASE("a flow that carries nothing is passed over until it does again") {
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
