@@ -243,35 +243,11 @@ Result<Sent> TcpDriver::send(const Train& train) {
     counters_.packets_sent += (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
     link.must_report_ready = true;
     if (link.connection.send(train)) {
-        pace(link);
         await(id, link);
     } else {
         end(id);
     }
     return Sent::all;
-}
-
-/// A configured rate is the kernel's to keep, and of several paths it says too little.
-void TcpDriver::pace(Link& link) const {
-    const Instant now = read_clock();
-    if (endpoints_.shaping.bytes_per_s > 0 || endpoints_.shaping.is_multipath ||
-        !link.connection.has_socket() || !link.pace.is_due(now)) {
-        return;
-    }
-    const int socket = link.connection.descriptor();
-    if (!link.has_rate_control) {
-        link.has_rate_control = has_rate_control(socket);
-    }
-    if (!*link.has_rate_control) {
-        return;
-    }
-    if (const auto sample = sample_path(socket, now)) {
-        const std::uint64_t before = link.pace.bytes_per_s();
-        link.pace.on_sample(*sample);
-        if (link.pace.bytes_per_s() != before) {
-            limit_rate(socket, link.pace.bytes_per_s());
-        }
-    }
 }
 
 /// A packet that does not open is no member's, and its connection is closed. An earlier

@@ -10,7 +10,6 @@
 #include "transport/os/unique_fd.h"
 #include "transport/run/driver.h"
 #include "transport/tcp/path_probe.h"
-#include "transport/tcp/send_pace.h"
 #include "transport/tcp/tcp_connection.h"
 #include "transport/tcp/tcp_dialler.h"
 #include "transport/tcp/tcp_socket.h"
@@ -50,8 +49,6 @@ class TcpDriver final : public Driver {
         std::optional<LinkEnd> to;  ///< Empty: not proved yet.
         bool must_report_ready = false;
         bool awaits_write = false;
-        SendPace pace{};
-        std::optional<bool> has_rate_control{};  ///< Once it has a socket.
         PathProbe probe{};
         std::optional<Instant> opened_at{};  ///< If this member made it.
     };
@@ -65,7 +62,6 @@ class TcpDriver final : public Driver {
     void dialled();
     void serve(std::uint32_t id, std::uint32_t events, std::vector<ReceivedPacket>& packets);
     void await(std::uint32_t id, Link& link);
-    void pace(Link& link) const;
     void end(std::uint32_t id);
     void report(LinkEnd to, LinkEvent::Kind kind);
 

@@ -4,11 +4,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <string_view>
+#include <optional>
 
 namespace stage::tcp {
 namespace {
@@ -64,8 +61,9 @@ void tune(int socket, int family, const Shaping& shaping) {
                                    is_v6 ? IPV6_TCLASS : IP_TOS,
                                    &tos,
                                    sizeof tos));
-    if (shaping.bytes_per_s > 0) {
-        limit_rate(socket, shaping.bytes_per_s);
+    if (const std::uint64_t rate = shaping.bytes_per_s; rate > 0) {
+        static_cast<void>(
+            ::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));
     }
 }
 
@@ -151,37 +149,11 @@ int connection_error(int socket) {
     return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-void limit_rate(int socket, std::uint64_t bytes_per_s) {
-    const std::uint64_t rate = bytes_per_s > 0 ? bytes_per_s : ~std::uint64_t{};
-    static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));
-}
-
 std::uint32_t segment_bytes_of(int socket) {
     int bytes = 0;
     socklen_t length = sizeof bytes;
     const bool is_known = ::getsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &bytes, &length) == 0;
     return is_known && bytes > 0 ? static_cast<std::uint32_t>(bytes) : 0;
-}
-
-bool has_rate_control(int socket) {
-    std::array<char, 16> name{};  // TCP_CA_NAME_MAX
-    socklen_t bytes = name.size();
-    return ::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) == 0 &&
-           std::string_view{name.data(), ::strnlen(name.data(), name.size())}.starts_with(
-               "bbr");
-}
-
-std::optional<PathSample> sample_path(int socket, Instant now) {
-    const auto info = info_of(socket);
-    if (!info || info->tcpi_delivered == 0) {
-        return std::nullopt;
-    }
-    return PathSample{
-        .at = now,
-        .delivered_bytes = std::uint64_t{info->tcpi_delivered} * info->tcpi_snd_mss,
-        .unsent_bytes = info->tcpi_notsent_bytes,
-        .round_trip = std::chrono::microseconds{info->tcpi_rtt},
-        .least_round_trip = std::chrono::microseconds{info->tcpi_min_rtt}};
 }
 
 FirstSent first_sent(int socket) {

@@ -4,10 +4,8 @@
 #include "transport/base/address.h"
 #include "transport/base/result.h"
 #include "transport/os/unique_fd.h"
-#include "transport/tcp/send_pace.h"
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 namespace stage::tcp {
@@ -50,17 +48,9 @@ struct Shaping {
                                                 const Shaping& shaping);
 /// 0, or the errno of a connection that could not be made.
 [[nodiscard]] int connection_error(int socket);
-/// The kernel spaces the packets so that they leave no faster; 0: no limit.
-void limit_rate(int socket, std::uint64_t bytes_per_s);
 
 /// The bytes of a full segment of a connection; 0 if the kernel does not say.
 [[nodiscard]] std::uint32_t segment_bytes_of(int socket);
-/// True if the kernel's congestion control of a connection finds a rate (BBR). The others
-/// (CUBIC, Reno) find a window, which does not grow while something else limits the rate: with
-/// every lost packet it would become smaller.
-[[nodiscard]] bool has_rate_control(int socket);
-/// Of a connection; nothing where the kernel does not say so much.
-[[nodiscard]] std::optional<PathSample> sample_path(int socket, Instant now);
 /// What became of what a connection carried first.
 enum class FirstSent : std::uint8_t { under_way, acknowledged, repeated_in_vain };
 [[nodiscard]] FirstSent first_sent(int socket);

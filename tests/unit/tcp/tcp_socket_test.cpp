@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 namespace stage {
@@ -71,21 +69,6 @@ TEST_CASE("both ends of a connection time out sooner than TCP by itself", "[tcp]
         CHECK(least_timeout(socket) >= 50'000);  // In whole ticks of the kernel.
         CHECK(least_timeout(socket) < 100'000);
     }
-}
-
-TEST_CASE("BBR finds a rate, Reno a window", "[tcp]") {
-    const auto finds_rate = [](std::string_view name) -> std::optional<bool> {
-        const UniqueFd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        const bool has_it = ::setsockopt(socket.get(),
-                                         IPPROTO_TCP,
-                                         TCP_CONGESTION,
-                                         name.data(),
-                                         static_cast<socklen_t>(name.size())) == 0;
-        return has_it ? std::optional{tcp::has_rate_control(socket.get())} : std::nullopt;
-    };
-    CHECK(finds_rate("reno") == false);
-    CHECK(finds_rate("bbr").value_or(true));  // Not every kernel has it for every user.
-    CHECK_FALSE(tcp::has_rate_control(-1));
 }
 
 TEST_CASE("a multipath listener takes multipath connections and plain ones", "[tcp]") {
