@@ -96,24 +96,40 @@ std::optional<int> await_end(pid_t process, int steps) {
     return std::nullopt;
 }
 
+/// Why there is no process, with what helps against that; otherwise with `advice`, if any.
+Error start_error(const std::string& doing, int cause, std::string_view advice) {
+    if (cause == EAGAIN) {  // RLIMIT_NPROC, or the cgroup's limit.
+        advice = "you have too many processes here: end some, or raise the limit (ulimit -u)";
+    } else if (cause == ENOMEM || cause == ENOBUFS) {
+        advice = "this node lacks memory: free some, or use another node";
+    } else if (cause == EMFILE) {
+        advice = "this process has too many files open: raise the limit (ulimit -n)";
+    } else if (cause == ENFILE) {
+        advice = "too many files are open on this node: tell the administrator";
+    }
+    Error failed = Error::from_errno(Blame::node, doing, cause);
+    return advice.empty() ? failed : std::move(failed).remedy(advice);
+}
+
 }  // namespace
 
 Result<EngineProcess> EngineProcess::start() {
     std::array<int, 2> pair{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-        return Error::from_errno(Blame::node, "a socket for stagecast-worker");
+        return start_error("a socket for stagecast-worker", errno, {});
     }
     UniqueFd own{pair[0]};
     const UniqueFd low{pair[1]};
     const UniqueFd theirs{::fcntl(low.get(), F_DUPFD_CLOEXEC, kDescriptorFrom)};
     if (!theirs) {
-        return Error::from_errno(Blame::node, "a socket for stagecast-worker");
+        return start_error("a socket for stagecast-worker", errno, {});
     }
     const std::string path = program();
     pid_t process = -1;
     if (const int cause = SpawnPlan{theirs.get()}.start(path, process); cause != 0) {
-        return Error::from_errno(Blame::node, "starting " + path, cause)
-            .remedy("install stagecast on this node, or set STAGECAST_WORKER");
+        return start_error("starting " + path,
+                           cause,
+                           "install stagecast on this node, or set STAGECAST_WORKER");
     }
     return EngineProcess{std::move(own), process};
 }

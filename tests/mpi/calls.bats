@@ -62,7 +62,8 @@ bad_calls() {
   lab on n0 -u alice mkdir /tmp/no < /dev/null
   lab on n1 -u alice mkdir /tmp/no < /dev/null
   mpi "$1" src=/tmp/missing,flag=3 src=/tmp/in,dst=/tmp/no/x,flag=3 src=/tmp,flag=3 src=/tmp/in,flag=7 \
-    src=/tmp/in,dst=/tmp/out,on=eth7 src=/tmp/in,dst=/tmp/out,root=9 src=/tmp/in,dst=/tmp/out,plain=1
+    src=/tmp/in,dst=/tmp/out,on=eth7 src=/tmp/in,dst=/tmp/out,root=9 src=/tmp/in,dst=/tmp/out,plain=1 \
+    src=/tmp/in,dst=/tmp/out,processes=1
   got 1 'error=rank 0 (n0): /tmp/missing: No such file or directory'
   got 1 'rc=1 status=3' 'rc=1 status=3' 'rc=1 status=4' 'rc=1 status=4' 'rc=1 status=4' 'rc=1 status=4'
   got 2 'error=rank 4 (n2): /tmp/no/x: Permission denied'
@@ -75,6 +76,7 @@ bad_calls() {
   got 6 'rc=1 status=-1 written=0 error=the root is not a rank of the communicator'
   got 7 'rc=0'   # after all that
   same n2 /tmp/out file
+  got 8 'Resource temporarily unavailable; you have too many processes here: end some, or raise the limit (ulimit -u)'
   no_temporary
   no_worker
 }

@@ -5,7 +5,7 @@
 // src= dst= root= flag= each= rate= stall= transport= on= as in stagecast.h; plain=1 calls
 // Bcast_File1() or Bcast_File2(); say=FILE: while the call runs each rank that writes appends a
 // line to FILE once bytes arrive; interrupt=1: a signal arrives every millisecond meanwhile, as a
-// profiler's. Each rank prints a line for each call, "NUMBER RANK NODE rc=R
+// profiler's; processes=N: the user may have N while the call runs. Each rank prints a line for each call, "NUMBER RANK NODE rc=R
 // status=S written=W error=TEXT".
 #define _DEFAULT_SOURCE
 #include "stager/mpi/stagecast.h"
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ struct call {
     char* say;
     int plain;
     int interrupt;
+    int processes;
     stagecast_options options;
 };
 
@@ -42,6 +44,8 @@ static void take(struct call* call, char* word) {
         call->plain = atoi(value);
     } else if (strcmp(word, "interrupt") == 0) {
         call->interrupt = atoi(value);
+    } else if (strcmp(word, "processes") == 0) {
+        call->processes = atoi(value);
     } else if (strcmp(word, "root") == 0) {
         call->options.root = atoi(value);
     } else if (strcmp(word, "flag") == 0) {
@@ -92,6 +96,14 @@ static void interrupt_every(suseconds_t microseconds) {
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+// 0: as many as before.
+static void limit_processes(int count) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NPROC, &limit);
+    limit.rlim_cur = count > 0 ? (rlim_t)count : limit.rlim_max;
+    setrlimit(RLIMIT_NPROC, &limit);
+}
+
 #ifndef OPEN_MPI
 static void leave(int signal) {
     (void)signal;
@@ -106,14 +118,16 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     gethostname(node, sizeof node - 1);
     for (int i = 1; i < argc; ++i) {
-        struct call call = {NULL, NULL, NULL, 0, 0, STAGECAST_OPTIONS_INIT};
+        struct call call = {NULL, NULL, NULL, 0, 0, 0, STAGECAST_OPTIONS_INIT};
         stagecast_result* result = NULL;
         int rc = 0;
         for (char* word = strtok(argv[i], ","); word != NULL; word = strtok(NULL, ",")) {
             take(&call, word);
         }
         interrupt_every(call.interrupt ? 1000 : 0);
+        limit_processes(call.processes);
         rc = make(&call, &result);
+        limit_processes(0);
         interrupt_every(0);
         printf("%d %d %s rc=%d status=%d written=%d error=%s\n",
                i,
