@@ -110,17 +110,29 @@ int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable) {
 
 // ---- one call
 
+// What a leader passes on: the message as its source sent it, whatever length is named here. Without
+// bytes it says that there is none, and is an error of each leader that it reaches.
+struct onward {
+    const void* bytes;
+    size_t count;
+};
+
 static int take_from_ring(const MPI_Status* status,
                           void* bytes,
                           size_t count,
-                          const void* kept) {
+                          const void* kept,
+                          struct onward* onward) {
     int got = 0;
     const int error = PMPI_Get_count(status, MPI_BYTE, &got);
-    if (error == MPI_SUCCESS && (size_t)got == count) {
-        memcpy(bytes, kept, count);
-        return MPI_SUCCESS;
+    if (error != MPI_SUCCESS) {
+        return error;
     }
-    return error == MPI_SUCCESS ? MPI_ERR_TRUNCATE : error;
+    *onward = (struct onward){kept, (size_t)got};
+    if ((size_t)got != count) {
+        return MPI_ERR_TRUNCATE;
+    }
+    memcpy(bytes, kept, count);
+    return MPI_SUCCESS;
 }
 
 // By multicast or from the leader before, whichever is first.
@@ -129,7 +141,8 @@ static int receive(struct short_ring* ring,
                    uint64_t call,
                    void* bytes,
                    size_t count,
-                   int source) {
+                   int source,
+                   struct onward* onward) {
     const uint64_t slot = call % STAGECAST_SHORT_CALLS_AHEAD;
     unsigned char* const kept = ring->kept + slot * STAGECAST_SHORT_BYTES;
     MPI_Status status;
@@ -144,11 +157,12 @@ static int receive(struct short_ring* ring,
     while (error == MPI_SUCCESS) {
         if (stagecast_member_take_short(member, call, source, bytes, count)) {
             atomic_fetch_add(&counters.by_multicast, 1);
+            *onward = (struct onward){bytes, count};
             return MPI_SUCCESS;
         }
         if (is_here) {
             atomic_fetch_add(&counters.by_ring, 1);
-            return take_from_ring(&status, bytes, count, kept);
+            return take_from_ring(&status, bytes, count, kept, onward);
         }
         error = PMPI_Test(&ring->receives[slot], &is_here, &status);
         if (!is_here) {
@@ -161,18 +175,24 @@ static int receive(struct short_ring* ring,
 int short_ring_carry(
     struct short_ring* ring, stagecast_member* member, void* bytes, size_t count, int source) {
     const uint64_t call = ring->calls++;
+    struct onward onward = {bytes, 0};
     int error =
         stagecast_await(&ring->receives[call % STAGECAST_SHORT_CALLS_AHEAD], MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS && ring->own == source) {
+    if (ring->own != source && error == MPI_SUCCESS) {
+        error = receive(ring, member, call, bytes, count, source, &onward);
+    } else if (count > 0 && error == MPI_SUCCESS) {
         const int packets = stagecast_member_send_short(member, call, bytes, count);
         atomic_fetch_add(&counters.packets, (unsigned long long)packets);
         atomic_fetch_add(&counters.sent, 1);
-    } else if (error == MPI_SUCCESS) {
-        error = receive(ring, member, call, bytes, count, source);
+        onward.count = count;
     }
-    return error == MPI_SUCCESS && next_of(ring) != source
-               ? PMPI_Send(bytes, (int)count, MPI_BYTE, next_of(ring), TAG, ring->leaders)
-               : error;
+    // (Also after an error: the next leader waits for it.)
+    const int passed =
+        next_of(ring) == source
+            ? MPI_SUCCESS
+            : PMPI_Send(
+                  onward.bytes, (int)onward.count, MPI_BYTE, next_of(ring), TAG, ring->leaders);
+    return error == MPI_SUCCESS ? passed : error;
 }
 
 // ---- the end

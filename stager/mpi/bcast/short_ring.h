@@ -31,7 +31,9 @@ int stagecast_await(MPI_Request* request, MPI_Status* status);
 // All leaders at once. Returns an error of MPI, and whether the ring can be used at this
 // leader: only if MPI sends messages of the largest size without waiting for their receiver.
 int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable);
-// The same call at all leaders: the bytes of leader `source` are in those of all.
+// The same call at all leaders: the bytes of leader `source` are in those of all. Returns
+// MPI_ERR_TRUNCATE at a leader that names another length than the source does, and at all if
+// the source names none because it has no message. The others get it all the same.
 int short_ring_carry(
     struct short_ring* ring, stagecast_member* member, void* bytes, size_t count, int source);
 // Waits until the leader before has made all its calls. To be called before `leaders` ends.

@@ -3,6 +3,7 @@
 //
 // The time of a call is that until the last rank returns, where all have begun together.
 #include "tests/sim/baselines/binomial.h"
+#include "tests/sim/mpi/mpi.h"
 #include "tests/sim/mpi/mpi_world.h"
 #include "tests/sim/mpi/short_broadcast.h"
 #include "tests/sim/world/environment.h"
@@ -221,6 +222,58 @@ TEST_CASE("short messages without a barrier, while ranks come late: all are righ
         int wrong = 0;
         CHECK(world.run([&] { run_ahead(seed, wrong); }));
         CHECK(wrong == 0);
+    }
+}
+
+struct Answers {
+    std::vector<int> errors;
+    std::vector<std::vector<std::byte>> got;
+};
+
+/// Calls in which rank r names lengths[r] bytes, and then one in which all name as many.
+void name_lengths(const std::vector<std::size_t>& lengths, int source, Answers& answers) {
+    constexpr int kCalls = 40;  // (More than a leader may be ahead.)
+    const auto rank = static_cast<std::size_t>(MpiWorld::here().rank());
+    ShortBroadcast library;
+    for (int call = 0; call < kCalls; ++call) {
+        const std::size_t length = call + 1 < kCalls ? lengths[rank] : 100;
+        std::vector<std::byte> bytes(length);
+        if (static_cast<int>(rank) == source) {
+            bytes = message_of(length, 1);
+        }
+        const int error = library.try_broadcast(bytes, source);
+        if (call == 0) {
+            answers.errors[rank] = error;
+            answers.got[rank] = bytes;
+        }
+        if (call + 1 == kCalls && (error != 0 || bytes != message_of(length, 1))) {
+            answers.errors[rank] = -1;
+        }
+    }
+    library.close();
+}
+
+TEST_CASE("ranks that name other lengths than the source: an error at each, and all go on",
+          "[short]") {
+    using Lengths = std::vector<std::size_t>;
+    const Lengths lengths =
+        GENERATE(Lengths{10, 40, 10, 10, 10},  // one of them
+                 Lengths{4, 40, 40, 40, 40},   // all but the source
+                 Lengths{40, 4, 4, 4, 4},
+                 Lengths{8192, 1, 8192, 7, 8192},
+                 Lengths{0, 40, 40, 8192, 1});  // (The source has no message.)
+    const int source = GENERATE(0, 2);
+    Lengths turned = lengths;
+    std::ranges::rotate(turned, turned.end() - source);
+    const std::size_t sent = lengths.front();
+    MpiWorld world{5, kEthernet, 29};
+    Answers answers{.errors = std::vector<int>(5), .got = {5, std::vector<std::byte>{}}};
+    CHECK(world.run([&] { name_lengths(turned, source, answers); }));
+    for (std::size_t rank = 0; rank < turned.size(); ++rank) {
+        CAPTURE(sent, source, rank, turned[rank]);
+        const bool is_right = turned[rank] == sent;
+        CHECK(answers.errors[rank] == (is_right ? MPI_SUCCESS : MPI_ERR_TRUNCATE));
+        CHECK((!is_right || answers.got[rank] == message_of(sent, 1)));
     }
 }
 
