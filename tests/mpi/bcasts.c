@@ -5,8 +5,12 @@
 //     bcasts early COUNT           messages that end only while their sender is in MPI_Bcast
 //     bcasts large BYTES COUNT     one root, whole messages; prints "begun" once bytes travel
 //     bcasts duplicating BYTES     while rank 0 duplicates another communicator before, and the others after it
-//     bcasts scarce BYTES          a message with gaps, for whose copy rank 2 has no memory: does not return
+//     bcasts scarce BYTES          a message with gaps, for whose copy rank 2 has no memory
 //     bcasts secret BYTES          a short message and a long one, of the same words again and again
+//     bcasts differ ROOT OTHERS    rank 0 names ROOT bytes, the others OTHERS: an error at each rank that has
+//                                  not got what was sent, as far as the MPI ends
+//     bcasts odd BYTES MORE        the same, where the last rank alone names other bytes, by MORE
+//     bcasts dups BYTES COUNT      COUNT duplicates of MPI_COMM_WORLD, one after the other, with three broadcasts each
 //     bcasts elsewhere BYTES COUNT the same as large, where MPI begins without the library and ranks have different
 //                                  environments
 //
@@ -302,6 +306,30 @@ static void begin_elsewhere(int* argc, char*** argv) {
     setenv("STAGECAST_BCAST", world_rank < 2 ? "off" : "force", 1);
 }
 
+static void dups(int bytes, int count) {
+    for (int i = 0; i < count; ++i) {
+        MPI_Comm made = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &made);
+        for (int call = 0; call < 3; ++call) {
+            broadcast(made, call, bytes / 8 * 2, PLAIN, (uint64_t)call, call, 1);
+        }
+        MPI_Comm_free(&made);
+    }
+}
+
+// What the ranks name differs: no rank may take something else for the message without an error.
+static void differ(int sent, int named) {
+    static char bytes[1 << 20];
+    memset(bytes, world_rank == 0 ? 7 : 0, sizeof bytes);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int error = MPI_Bcast(bytes, named, MPI_BYTE, 0, MPI_COMM_WORLD);
+    const int least = sent < named ? sent : named;
+    if (error == MPI_SUCCESS && (bytes[0] != 7 || bytes[least - 1] != 7)) {
+        complain("neither message nor error", 0, named);
+    }
+    printf("rank %d: %s\n", world_rank, error == MPI_SUCCESS ? "no error" : "an error");
+}
+
 // One communicator is duplicated while another one carries its first long message.
 static void duplicating(int bytes) {
     MPI_Comm duplicated = MPI_COMM_NULL;
@@ -401,6 +429,14 @@ int main(int argc, char** argv) {
         early(atoi(argv[2]));
     } else if (strcmp(what, "duplicating") == 0) {
         duplicating(atoi(argv[2]));
+    } else if (strcmp(what, "dups") == 0 && argc > 3) {
+        dups(atoi(argv[2]), atoi(argv[3]));
+    } else if (strcmp(what, "differ") == 0 && argc > 3) {
+        differ(atoi(argv[2]), atoi(argv[world_rank == 0 ? 2 : 3]));
+    } else if (strcmp(what, "odd") == 0 && argc > 3) {
+        int size = 0;
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        differ(atoi(argv[2]), atoi(argv[2]) + (world_rank + 1 == size ? atoi(argv[3]) : 0));
     } else if (strcmp(what, "scarce") == 0) {
         scarce(atoi(argv[2]));
     } else if (strcmp(what, "secret") == 0) {

@@ -124,10 +124,11 @@ mpi() {
 # preloaded PROGRAM MPI MODE WORD...: a program that broadcasts with libstagecast-bcast. Messages of LEAST bytes, otherwise of
 # 64 KiB, are long, and of up to SHORT (8192) short. Fails unless every rank says that it got what was sent, within LIMIT (100) seconds.
 # Ranks that poll for long wait in the kernel, unless WAITS is empty. BEFORE is a library that is loaded before libstagecast-bcast,
-# and AFTER one that is after it.
+# and AFTER one that is after it. OTHER names another file than the library's.
 preloaded() {
   local program=$1 name=$2 rc=0 right waits=${WAITS-yes}
-  local ENVIRONMENT="LD_PRELOAD=${BEFORE:+$BEFORE:}/srv/mpi/libstagecast-bcast-$name.so.0${AFTER:+:$AFTER}${waits:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3"
+  local library=/srv/mpi/libstagecast-bcast-${OTHER:-}$name.so.0
+  local ENVIRONMENT="LD_PRELOAD=${BEFORE:+$BEFORE:}$library${AFTER:+:$AFTER}${waits:+:/srv/mpi/blocking.so} STAGECAST_BCAST=$3"
   ENVIRONMENT+=" STAGECAST_BCAST_VERBOSE=1 STAGECAST_BCAST_MIN=${LEAST:-65536} STAGECAST_BCAST_SHORT=${SHORT:-8192}"
   shift 3
   # shellcheck disable=SC2046

@@ -7,15 +7,23 @@
 #include "stager/mpi/bcast/choice.h"
 #include "stager/mpi/bcast/comm_group.h"
 #include "stager/mpi/bcast/mpi_behind.h"
+#include "stager/mpi/bcast/watch.h"
 
 #include <limits.h>
 #include <mpi.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+#ifdef OPEN_MPI
+#define OWN_MPI "Open MPI"
+#else
+#define OWN_MPI "MPICH"
+#endif
 // The function's other name.
 #define ALIAS(name) EXPORTED __attribute__((alias(#name)))
 
@@ -25,7 +33,7 @@ static struct stagecast_settings settings = {.mode = STAGECAST_BCAST_OFF};
 static int keyval = MPI_KEYVAL_INVALID;  // Of the attribute that leads to the comm_group.
 
 static struct counters {
-    atomic_ullong carried;  // Calls of comm_group_broadcast.
+    atomic_ullong carried;  // By a group.
     atomic_ullong bytes;    // Of these.
     atomic_ullong failed;   // That the group began and the MPI ended.
     atomic_ullong by_mpi;   // Others.
@@ -93,8 +101,9 @@ static int agree_on_settings(void) {
     }
     settings = agreed;
     int rank = 1;
-    if (agreed.is_unclear && PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS &&
-        rank == 0) {
+    (void)PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    watch_prepare(&settings, rank);
+    if (agreed.is_unclear && rank == 0) {
         (void)fprintf(stderr,
                       "stagecast: MPI_Bcast is left to the MPI: STAGECAST_BCAST must be off, "
                       "auto or force, "
@@ -103,17 +112,40 @@ static int agree_on_settings(void) {
     return MPI_SUCCESS;
 }
 
+// (Which rank this is, another MPI can't be asked.)
+static void refuse(void) {
+    static const char* const ranks[] = {
+        "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; ++i) {
+        const char* const rank = getenv(ranks[i]);
+        if (rank != NULL && strcmp(rank, "0") != 0) {
+            return;
+        }
+    }
+    (void)fprintf(
+        stderr,
+        "stagecast: MPI_Bcast is left to the MPI: the program runs on another MPI than "
+        "the libstagecast-bcast that is loaded, which is for " OWN_MPI
+        "; load the one for the program's MPI\n");
+}
+
+static int begin(int error) {
+    if (mpi_behind.is_other) {
+        refuse();
+        return error;
+    }
+    return error == MPI_SUCCESS ? agree_on_settings() : error;
+}
+
 EXPORTED int MPI_Init(int* argc, char*** argv) {
     mpi_behind_find();
-    const int error = mpi_behind.init(argc, argv);
-    return error == MPI_SUCCESS ? agree_on_settings() : error;
+    return begin(mpi_behind.init(argc, argv));
 }
 ALIAS(MPI_Init) int PMPI_Init(int* argc, char*** argv);
 
 EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     mpi_behind_find();
-    const int error = mpi_behind.init_thread(argc, argv, required, provided);
-    return error == MPI_SUCCESS ? agree_on_settings() : error;
+    return begin(mpi_behind.init_thread(argc, argv, required, provided));
 }
 ALIAS(MPI_Init_thread)
 int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided);
@@ -168,7 +200,7 @@ static int group_of(MPI_Comm comm,
         }
     }
     return !(*group)->is_made && is_worth(*group, message)
-               ? comm_group_make(*group, comm, &settings)
+               ? comm_group_make(*group, comm, message, &settings)
                : MPI_SUCCESS;
 }
 
@@ -180,7 +212,7 @@ static void release(MPI_Comm comm) {
 }
 
 EXPORTED int MPI_Comm_free(MPI_Comm* comm) {
-    if (comm != NULL) {
+    if (comm != NULL && keyval != MPI_KEYVAL_INVALID) {
         release(*comm);
     }
     return mpi_behind.comm_free(comm);
@@ -188,7 +220,7 @@ EXPORTED int MPI_Comm_free(MPI_Comm* comm) {
 ALIAS(MPI_Comm_free) int PMPI_Comm_free(MPI_Comm* comm);
 
 EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
-    if (comm != NULL) {
+    if (comm != NULL && keyval != MPI_KEYVAL_INVALID) {
         release(*comm);
     }
     return mpi_behind.comm_disconnect(comm);
@@ -223,8 +255,8 @@ int PMPI_Comm_idup_with_info(MPI_Comm comm,
 
 // ---- MPI_Bcast
 
-// The bytes of a message; 0 if it may not go by a group. The same on all ranks: the type
-// signature is, whatever count and datatype are.
+// The bytes of a message; 0 if there are none, or more than an int counts. The same on all ranks: the
+// type signature is, whatever count and datatype are.
 static size_t bytes_of(int count, MPI_Datatype datatype, MPI_Comm comm) {
     MPI_Count size = 0;
     if (count <= 0 || datatype == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL ||
@@ -232,8 +264,13 @@ static size_t bytes_of(int count, MPI_Datatype datatype, MPI_Comm comm) {
         size > INT_MAX / (MPI_Count)count) {
         return 0;
     }
-    const MPI_Count bytes = size * (MPI_Count)count;
-    return bytes >= settings.least_bytes || bytes <= settings.short_bytes ? (size_t)bytes : 0;
+    return (size_t)(size * (MPI_Count)count);
+}
+
+// Whether a message may go by a group.
+static int is_of_length(size_t bytes) {
+    return bytes > 0 &&
+           (bytes >= (size_t)settings.least_bytes || bytes <= (size_t)settings.short_bytes);
 }
 
 static int by_mpi(const struct comm_message* message, int root, MPI_Comm comm) {
@@ -244,12 +281,15 @@ static int by_mpi(const struct comm_message* message, int root, MPI_Comm comm) {
 static int by_group(struct comm_group* group,
                     const struct comm_message* message,
                     int root,
-                    MPI_Comm comm) {
-    int was_carried = 0;
-    const int error = comm_group_broadcast(group, comm, message, root, &was_carried);
+                    MPI_Comm comm,
+                    int* outcome) {
+    const int error = comm_group_broadcast(group, comm, message, root, &settings, outcome);
     struct counters* const count = &counters[message->is_short];
-    atomic_fetch_add(was_carried ? &count->carried : &count->failed, 1);
-    atomic_fetch_add(&count->bytes, was_carried ? message->bytes : 0);
+    atomic_fetch_add(*outcome == COMM_GROUP_CARRIED  ? &count->carried
+                     : *outcome == COMM_GROUP_FAILED ? &count->failed
+                                                     : &count->by_mpi,
+                     1);
+    atomic_fetch_add(&count->bytes, *outcome == COMM_GROUP_CARRIED ? message->bytes : 0);
     return error;
 }
 
@@ -257,12 +297,8 @@ static int decide(struct stagecast_trial* trial,
                   const struct comm_group* group,
                   const struct comm_message* message,
                   MPI_Comm comm) {
-    enum { NEVER = 1000000 };
     double longest[STAGECAST_WAYS];
     int rank = 0;
-    if (group->failures > 0 && !message->is_short) {
-        trial->seconds[STAGECAST_BY_GROUP] = NEVER;
-    }
     const int error =
         PMPI_Allreduce(trial->seconds, longest, STAGECAST_WAYS, MPI_DOUBLE, MPI_MAX, comm);
     stagecast_decide(trial, longest);
@@ -280,18 +316,26 @@ static int decide(struct stagecast_trial* trial,
     return error;
 }
 
-// One way or the other, measured from the moment at which all ranks are there.
+// One way or the other, measured from the moment at which all ranks are there. (How a message went is
+// the same on all of them.)
 static int try_out(struct comm_group* group,
                    struct stagecast_trial* trial,
                    const struct comm_message* message,
                    int root,
                    MPI_Comm comm) {
+    int outcome = COMM_GROUP_CARRIED;
+    watch_begin(message->bytes, group->size);
     int error = PMPI_Barrier(comm);
+    watch_end();
     const double begun = PMPI_Wtime();
     if (error == MPI_SUCCESS) {
         error = stagecast_next_way(trial) == STAGECAST_BY_GROUP
-                    ? by_group(group, message, root, comm)
+                    ? by_group(group, message, root, comm, &outcome)
                     : by_mpi(message, root, comm);
+    }
+    if (outcome != COMM_GROUP_CARRIED) {
+        stagecast_restart(trial);
+        return error;
     }
     const int calls = message->is_short ? STAGECAST_SHORT_TRIAL_CALLS : STAGECAST_TRIAL_CALLS;
     return error == MPI_SUCCESS && stagecast_tell(trial, PMPI_Wtime() - begun, calls)
@@ -304,51 +348,79 @@ static struct stagecast_trial* trial_of(struct comm_group* group, size_t bytes, 
                     : &group->trials[stagecast_class_of(bytes, (uint64_t)settings.least_bytes)];
 }
 
+// What the MPI carries whatever its communicator has. Ranks that name fewer bytes may take the ring of
+// short messages: they need not wait for this one, which may wait for them.
+static int pass_on(const struct comm_message* message, int root, MPI_Comm comm) {
+    const struct comm_group* const group =
+        message->bytes > 0 && settings.short_bytes > 0 ? known_group(comm) : NULL;
+    const int is_watched = group != NULL && group->is_short;
+    if (is_watched) {
+        watch_begin(message->bytes, group->size);
+    }
+    const int error =
+        mpi_behind.bcast(message->buffer, message->count, message->datatype, root, comm);
+    if (is_watched) {
+        watch_end();
+    }
+    return error;
+}
+
 static int broadcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     struct comm_group* group = NULL;
+    int outcome = COMM_GROUP_CARRIED;
     const size_t bytes =
         settings.mode == STAGECAST_BCAST_OFF ? 0 : bytes_of(count, datatype, comm);
     const int is_short = bytes > 0 && bytes < (size_t)settings.least_bytes;
     const struct comm_message message = {buffer, count, datatype, bytes, is_short};
-    const int error = bytes > 0 ? group_of(comm, &message, &group) : MPI_SUCCESS;
+    const int error = is_of_length(bytes) ? group_of(comm, &message, &group) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) {
         return error;
     }
     if (group == NULL) {
-        return mpi_behind.bcast(buffer, count, datatype, root, comm);
+        return pass_on(&message, root, comm);
     }
     if (!group->is_used || (is_short && !group->is_short) || root < 0 || root >= group->size) {
         return by_mpi(&message, root, comm);
     }
     struct stagecast_trial* const trial = trial_of(group, bytes, is_short);
-    if (settings.mode == STAGECAST_BCAST_FORCE) {
-        return by_group(group, &message, root, comm);
-    }
-    if (!trial->is_decided) {
+    if (settings.mode != STAGECAST_BCAST_FORCE && !trial->is_decided) {
         return try_out(group, trial, &message, root, comm);
     }
-    return trial->way == STAGECAST_BY_GROUP ? by_group(group, &message, root, comm)
-                                            : by_mpi(&message, root, comm);
+    return settings.mode == STAGECAST_BCAST_FORCE || trial->way == STAGECAST_BY_GROUP
+               ? by_group(group, &message, root, comm, &outcome)
+               : by_mpi(&message, root, comm);
 }
 
-EXPORTED int MPI_Bcast(
-    void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-    return broadcast(buffer, count, datatype, root, comm);
+// By both names, with handles as wide as any MPI's are: to another MPI they go on as they came. (MPICH's
+// are narrower than Open MPI's.)
+#define NAMED(name) __asm__(#name)
+EXPORTED int any_bcast(void* buffer, int count, uintptr_t datatype, int root, uintptr_t comm)
+    NAMED(MPI_Bcast);
+int any_bcast(void* buffer, int count, uintptr_t datatype, int root, uintptr_t comm) {
+    return mpi_behind.is_other
+               ? mpi_behind.any_bcast(buffer, count, datatype, root, comm)
+               : broadcast(buffer, count, (MPI_Datatype)datatype, root, (MPI_Comm)comm);
 }
 ALIAS(MPI_Bcast)
-int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int any_pbcast(void* buffer, int count, uintptr_t datatype, int root, uintptr_t comm)
+    NAMED(PMPI_Bcast);
 
 #if MPI_VERSION >= 4
 // Another binding of the same call: some ranks may use one and some the other. (A count that is no int
 // is of no bytes, or of 2 GiB and more: then the MPI has it on all ranks.)
-EXPORTED int MPI_Bcast_c(
-    void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-    return count >= 0 && count <= INT_MAX
-               ? broadcast(buffer, (int)count, datatype, root, comm)
-               : mpi_behind.bcast_c(buffer, count, datatype, root, comm);
+EXPORTED int any_bcast_c(void* buffer,
+                         MPI_Count count,
+                         uintptr_t datatype,
+                         int root,
+                         uintptr_t comm) NAMED(MPI_Bcast_c);
+int any_bcast_c(void* buffer, MPI_Count count, uintptr_t datatype, int root, uintptr_t comm) {
+    return !mpi_behind.is_other && count >= 0 && count <= INT_MAX
+               ? any_bcast(buffer, (int)count, datatype, root, comm)
+               : mpi_behind.any_bcast_c(buffer, count, datatype, root, comm);
 }
 ALIAS(MPI_Bcast_c)
-int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int any_pbcast_c(void* buffer, MPI_Count count, uintptr_t datatype, int root, uintptr_t comm)
+    NAMED(PMPI_Bcast_c);
 #endif
 
 // ---- the end
@@ -403,6 +475,7 @@ EXPORTED int MPI_Finalize(void) {
     }
     // What callbacks of MPI_COMM_SELF broadcast in PMPI_Finalize is the MPI's, on all ranks.
     settings.mode = STAGECAST_BCAST_OFF;
+    watch_close();
     short_rings_close();
     if (known_group(MPI_COMM_WORLD) != NULL) {
         release(MPI_COMM_WORLD);

@@ -97,6 +97,10 @@ int stagecast_tell(stagecast_trial* trial, double seconds, int trial_calls) {
     return ++trial->calls >= trial_calls ? 1 : 0;
 }
 
+void stagecast_restart(stagecast_trial* trial) {
+    *trial = {};
+}
+
 void stagecast_decide(stagecast_trial* trial, const double* seconds) {
     std::copy_n(seconds, STAGECAST_WAYS, trial->seconds);
     trial->way = seconds[STAGECAST_BY_GROUP] < seconds[STAGECAST_BY_MPI] ? STAGECAST_BY_GROUP

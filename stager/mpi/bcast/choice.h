@@ -47,6 +47,8 @@ int stagecast_next_way(const struct stagecast_trial* trial);
 // How long it took here. Returns 1 if that was the last of the trial's calls: decide.
 enum { STAGECAST_TRIAL_CALLS = 5, STAGECAST_SHORT_TRIAL_CALLS = 41 };
 int stagecast_tell(struct stagecast_trial* trial, double seconds, int trial_calls);
+// All calls again: one of them was not by the way that was its turn.
+void stagecast_restart(struct stagecast_trial* trial);
 // With the longest times of all ranks.
 void stagecast_decide(struct stagecast_trial* trial, const double* seconds);
 

@@ -2,19 +2,31 @@
 #include "stager/mpi/bcast/comm_group.h"
 
 #include "stager/mpi/bcast/mpi_behind.h"
+#include "stager/mpi/bcast/watch.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NODES_MIN = 3, NODES_MIN_FORCED = 2 };
-// (A switch may need longer than the first session to forward a new group.)
-enum { FAILURES_MAX = 2 };
 // Each group has two communicators of the MPI's, and MPICH has 2,048 for a process. The program needs them.
 enum { GROUPS_MAX = 64 };
 
 static atomic_int groups;         // Of this process, that are used.
 static atomic_int are_forbidden;  // New ones.
+
+// What this process knows of the paths to other nodes, by the sessions of all its communicators.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct stagecast_paths paths;
+
+static int must_wait(const struct comm_group* group) {
+    (void)pthread_mutex_lock(&mutex);
+    const int must = stagecast_must_wait(&paths, &group->record, PMPI_Wtime());
+    (void)pthread_mutex_unlock(&mutex);
+    return must;
+}
 
 // ---- making
 
@@ -48,10 +60,25 @@ static int is_of_one_world(MPI_Comm comm, int size) {
     return is_one;
 }
 
-// Whether each rank may have one more group.
-static int agree_on_room(MPI_Comm comm, int* has_room) {
-    const int own = atomic_load(&groups) < GROUPS_MAX && !atomic_load(&are_forbidden);
-    return PMPI_Allreduce(&own, has_room, 1, MPI_INT, MPI_MIN, comm);
+// What all ranks agree on before a group is made: whether each may have one more, and whether none has to
+// wait. (Short messages need no path but the MPI's.)
+enum { HAS_ROOM, MAY_TRY, CONDITIONS };
+static int agree_to_make(const struct comm_group* group,
+                         MPI_Comm comm,
+                         const struct comm_message* message,
+                         int* conditions) {
+    const int own[CONDITIONS] = {
+        atomic_load(&groups) < GROUPS_MAX && !atomic_load(&are_forbidden),
+        message->is_short || !must_wait(group)};
+    watch_begin(message->bytes, group->size);
+    const int error = PMPI_Allreduce(own, conditions, CONDITIONS, MPI_INT, MPI_MIN, comm);
+    watch_end();
+    return error;
+}
+
+// A program may make communicators without end: a kind of refusal is said once.
+static int is_news(atomic_int* is_said, const struct stagecast_settings* settings) {
+    return settings->is_verbose && !atomic_exchange(is_said, 1);
 }
 
 void comm_group_forbid(void) {
@@ -76,6 +103,16 @@ static int split(MPI_Comm comm, int rank, struct comm_group* group) {
     }
     if (error == MPI_SUCCESS) {
         error = mpi_behind.bcast(numbers, 2, MPI_INT, 0, group->node);
+    }
+    if (error == MPI_SUCCESS) {
+        error = PMPI_Comm_size(group->node, &group->node_size);
+    }
+    // (Errors are those of the program's communicator: see end_with().)
+    if (group->node != MPI_COMM_NULL) {
+        (void)PMPI_Comm_set_errhandler(group->node, MPI_ERRORS_RETURN);
+    }
+    if (group->leaders != MPI_COMM_NULL) {
+        (void)PMPI_Comm_set_errhandler(group->leaders, MPI_ERRORS_RETURN);
     }
     group->own_node = numbers[0];
     group->node_count = numbers[1];
@@ -154,7 +191,8 @@ static int join(MPI_Comm comm,
     if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
         error = meet(group, settings, is_ready);
     }
-    if (!is_ready[0] && settings->is_verbose) {
+    static atomic_int is_said;
+    if (!is_ready[0] && is_news(&is_said, settings)) {
         fprintf(stderr,
                 "stagecast: node %d of a communicator of %d ranks: %s\n",
                 group->own_node,
@@ -179,30 +217,44 @@ struct comm_group* comm_group_none(MPI_Comm comm) {
     return group;
 }
 
+// Ranks of one world, on as many nodes as it takes.
+static int make(struct comm_group* group,
+                MPI_Comm comm,
+                int least,
+                const struct stagecast_settings* settings) {
+    int rank = 0;
+    int error = PMPI_Comm_rank(comm, &rank);
+    if (error == MPI_SUCCESS) {
+        error = split(comm, rank, group);
+    }
+    if (error == MPI_SUCCESS && group->node_count >= least) {
+        error = join(comm, settings, group);
+    }
+    return error;
+}
+
 int comm_group_make(struct comm_group* group,
                     MPI_Comm comm,
+                    const struct comm_message* message,
                     const struct stagecast_settings* settings) {
+    static atomic_int is_said;
     const int least = settings->mode == STAGECAST_BCAST_FORCE ? NODES_MIN_FORCED : NODES_MIN;
-    int rank = 0;
-    int has_room = 0;
-    int error = PMPI_Comm_rank(comm, &rank);
-    group->is_made = 1;
-    if (error == MPI_SUCCESS && group->size >= least && is_of_one_world(comm, group->size)) {
-        error = agree_on_room(comm, &has_room);
-        if (!has_room && rank == 0 && settings->is_verbose) {
+    int conditions[CONDITIONS] = {0, 1};
+    int error = MPI_SUCCESS;
+    if (group->size >= least && is_of_one_world(comm, group->size)) {
+        error = agree_to_make(group, comm, message, conditions);
+        if (!conditions[HAS_ROOM] && is_news(&is_said, settings)) {
             fprintf(
                 stderr,
-                "stagecast: a communicator of %d ranks: %d others have groups, or a rank has "
-                "called MPI_Comm_idup\n",
+                "stagecast: a communicator of %d ranks, and others after it: %d others have "
+                "groups, or a rank has called MPI_Comm_idup\n",
                 group->size,
                 GROUPS_MAX);
         }
     }
-    if (error == MPI_SUCCESS && has_room) {
-        error = split(comm, rank, group);
-        if (error == MPI_SUCCESS && group->node_count >= least) {
-            error = join(comm, settings, group);
-        }
+    group->is_made = !conditions[HAS_ROOM] || conditions[MAY_TRY];
+    if (error == MPI_SUCCESS && conditions[HAS_ROOM] && conditions[MAY_TRY]) {
+        error = make(group, comm, least, settings);
     }
     if (group->is_used) {
         atomic_fetch_add(&groups, 1);
@@ -237,10 +289,25 @@ void comm_group_free(struct comm_group* group) {
 
 // ---- broadcasting
 
-static int barrier(MPI_Comm comm) {
+// What all ranks agree on before a long message travels, the least of each: the fewest and, negated,
+// the most bytes that a rank names, and whether each can begin.
+enum { FEWEST, MOST, CAN_BEGIN, TERMS };
+
+// By the leaders: so all come late by no more than a message within a node, and then begin at once. MPI
+// goes on while they wait for each other.
+static int agree_to_begin(struct comm_group* group, int64_t* terms) {
+    int64_t least[TERMS] = {0};
     MPI_Request request = MPI_REQUEST_NULL;
-    const int error = PMPI_Ibarrier(comm, &request);
-    return error == MPI_SUCCESS ? stagecast_await(&request, MPI_STATUS_IGNORE) : error;
+    int error = PMPI_Reduce(terms, least, TERMS, MPI_INT64_T, MPI_MIN, 0, group->node);
+    if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
+        error = PMPI_Iallreduce(
+            least, terms, TERMS, MPI_INT64_T, MPI_MIN, group->leaders, &request);
+        if (error == MPI_SUCCESS) {
+            error = stagecast_await(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    return error == MPI_SUCCESS ? mpi_behind.bcast(terms, TERMS, MPI_INT64_T, 0, group->node)
+                                : error;
 }
 
 // How all leaders learn that each has the message, or that one has failed: while a leader still
@@ -296,52 +363,140 @@ static int agree(struct agreement* agreement, int state) {
     return agreement->error;
 }
 
-// Among leaders, from that of node `source`. Each may have come late: MPI goes on while they wait
-// for each other, and then all begin at once.
-static int cross(
-    struct comm_group* group, void* bytes, size_t count, int source, int* was_carried) {
+// Among leaders, from that of node `source`. One that has the wrong bytes, by an error within its
+// node, does not begin, so that all fail.
+static int cross(struct comm_group* group,
+                 void* bytes,
+                 size_t count,
+                 int source,
+                 int has_error,
+                 int* outcome) {
     const int64_t rate = (int64_t)stagecast_member_rate(group->member);
     struct agreement agreement = {
         .leaders = group->leaders, .request = MPI_REQUEST_NULL, .own = {0, -rate}};
-    const int is_tried = group->failures < FAILURES_MAX;
-    int error = is_tried ? barrier(group->leaders) : MPI_SUCCESS;
-    *was_carried = 0;
-    if (error == MPI_SUCCESS && is_tried) {
-        const int state = stagecast_member_broadcast(
-            group->member, source, bytes, count, may_leave, &agreement);
-        error = agree(&agreement, state);
-        *was_carried = error == MPI_SUCCESS && agreement.all[0] == 1;
-        group->failures = *was_carried ? 0 : group->failures + 1;
-    }
-    if (*was_carried && agreement.all[1] < 0 && stagecast_member_rate(group->member) == 0) {
+    const int state = has_error
+                          ? STAGECAST_FAILS
+                          : stagecast_member_broadcast(
+                                group->member, source, bytes, count, may_leave, &agreement);
+    const int error = agree(&agreement, state);
+    const int is_carried = error == MPI_SUCCESS && agreement.all[0] == 1;
+    *outcome = is_carried ? COMM_GROUP_CARRIED : COMM_GROUP_FAILED;
+    if (is_carried && agreement.all[1] < 0 && stagecast_member_rate(group->member) == 0) {
         stagecast_member_set_rate(group->member, (uint64_t)-agreement.all[1]);
     }
-    return *was_carried || error != MPI_SUCCESS
-               ? error
-               : mpi_behind.bcast(bytes, (int)count, MPI_BYTE, source, group->leaders);
+    return error;
 }
 
-// Bytes as they travel: in the root's node, between nodes, in the other nodes.
-static int carry(struct comm_group* group,
-                 const struct comm_message* message,
-                 void* bytes,
-                 int root,
-                 int* was_carried) {
+// At all ranks, so that the communicators of each know it.
+static void note(struct comm_group* group,
+                 int outcome,
+                 const struct stagecast_settings* settings) {
+    static atomic_int is_said;
+    int seconds = 0;
+    (void)pthread_mutex_lock(&mutex);
+    if (outcome == COMM_GROUP_CARRIED) {
+        stagecast_note_success(&paths, &group->record);
+    } else {
+        seconds = stagecast_note_failure(&paths, &group->record, PMPI_Wtime());
+    }
+    (void)pthread_mutex_unlock(&mutex);
+    const int is_first = group->leaders != MPI_COMM_NULL && group->own_node == 0;
+    if (outcome == COMM_GROUP_FAILED && is_first && settings->is_verbose) {
+        fprintf(stderr,
+                "stagecast: a group of %d nodes failed, and the MPI repeats the message: %s\n",
+                group->node_count,
+                stagecast_member_error(group->member));
+    }
+    if (seconds > 0 && (!atomic_exchange(&is_said, 1) || settings->is_verbose) && is_first) {
+        fprintf(stderr,
+                "stagecast: MPI_Bcast of long messages is left to the MPI for %d s, because "
+                "multicast between %d nodes failed (%s); open UDP between them, or set "
+                "STAGECAST_BCAST=off\n",
+                seconds,
+                group->node_count,
+                stagecast_member_error(group->member));
+    }
+}
+
+// A long message as it travels: in the root's node, between nodes, in the other nodes. `is_ready`: this
+// rank has what it takes.
+static int carry_long(struct comm_group* group,
+                      const struct comm_message* message,
+                      void* bytes,
+                      int root,
+                      int is_ready,
+                      const struct stagecast_settings* settings,
+                      int* outcome) {
+    const int source = group->node_of[root];
+    const int count = (int)message->bytes;
+    int64_t terms[TERMS] = {count, -count, is_ready && !must_wait(group)};
+    watch_begin(message->bytes, group->size);
+    int error = agree_to_begin(group, terms);
+    watch_end();
+    *outcome = COMM_GROUP_LEFT;
+    if (error != MPI_SUCCESS || terms[FEWEST] != -terms[MOST] || !terms[CAN_BEGIN]) {
+        return error;
+    }
+    if (group->own_node == source) {
+        error = mpi_behind.bcast(bytes, count, MPI_BYTE, group->place_of[root], group->node);
+    }
+    if (group->leaders != MPI_COMM_NULL) {
+        const int crossed =
+            cross(group, bytes, message->bytes, source, error != MPI_SUCCESS, outcome);
+        error = error == MPI_SUCCESS ? crossed : error;
+    }
+    const int shared = mpi_behind.bcast(outcome, 1, MPI_INT, 0, group->node);
+    error = error == MPI_SUCCESS ? shared : error;
+    note(group, *outcome, settings);
+    if (error == MPI_SUCCESS && *outcome == COMM_GROUP_CARRIED && group->own_node != source) {
+        error = mpi_behind.bcast(bytes, count, MPI_BYTE, 0, group->node);
+    }
+    return error;
+}
+
+// A short message in a node, from the rank `place` there, and behind it whether that one has it. Returns
+// `error`, or that of this step.
+static int share_short(
+    const struct comm_group* group, void* bytes, size_t count, int place, int error) {
+    unsigned char packed[STAGECAST_SHORT_BYTES + 1];
+    int own = 0;
+    if (group->node_size == 1) {
+        return error;
+    }
+    (void)PMPI_Comm_rank(group->node, &own);
+    if (own == place) {
+        memcpy(packed, bytes, count);
+        packed[count] = error != MPI_SUCCESS;
+    }
+    const int shared = mpi_behind.bcast(packed, (int)count + 1, MPI_BYTE, place, group->node);
+    if (own == place || shared != MPI_SUCCESS) {
+        return error == MPI_SUCCESS ? shared : error;
+    }
+    memcpy(bytes, packed, count);
+    return packed[count] ? MPI_ERR_TRUNCATE : error;
+}
+
+// A short one. A rank with an error sends on all the same: others wait for it.
+static int carry_short(struct comm_group* group,
+                       const struct comm_message* message,
+                       void* bytes,
+                       int root) {
     const int source = group->node_of[root];
     const size_t count = message->bytes;
     int error = MPI_SUCCESS;
+    watch_begin(count, group->size);
     if (group->own_node == source) {
-        error =
-            mpi_behind.bcast(bytes, (int)count, MPI_BYTE, group->place_of[root], group->node);
+        error = share_short(group, bytes, count, group->place_of[root], error);
     }
-    if (error == MPI_SUCCESS && group->leaders != MPI_COMM_NULL) {
-        error = message->is_short
-                    ? short_ring_carry(&group->ring, group->member, bytes, count, source)
-                    : cross(group, bytes, count, source, was_carried);
+    if (group->leaders != MPI_COMM_NULL) {
+        const int carried = short_ring_carry(
+            &group->ring, group->member, bytes, error == MPI_SUCCESS ? count : 0, source);
+        error = error == MPI_SUCCESS ? carried : error;
     }
-    if (error == MPI_SUCCESS && group->own_node != source) {
-        error = mpi_behind.bcast(bytes, (int)count, MPI_BYTE, 0, group->node);
+    if (group->own_node != source) {
+        error = share_short(group, bytes, count, 0, error);
     }
+    watch_end();
     return error;
 }
 
@@ -383,43 +538,54 @@ static int check(const struct comm_message* message, MPI_Comm comm) {
         message->buffer, message->count, message->datatype, MPI_PROC_NULL, 0, comm);
 }
 
-// Other ranks may need no copy, so there is no agreement in which they could hear of it.
-static int lack_memory(MPI_Comm comm) {
-    (void)PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-    return MPI_ERR_NO_MEM;
+// The library's own communicators return errors, which are the program's communicator's.
+static int end_with(int error, MPI_Comm comm) {
+    if (error != MPI_SUCCESS) {
+        (void)PMPI_Comm_call_errhandler(comm, error);
+    }
+    return error;
 }
 
+static int carry(struct comm_group* group,
+                 const struct comm_message* message,
+                 void* bytes,
+                 int root,
+                 int is_ready,
+                 const struct stagecast_settings* settings,
+                 int* outcome) {
+    *outcome = COMM_GROUP_CARRIED;
+    return message->is_short
+               ? carry_short(group, message, bytes, root)
+               : carry_long(group, message, bytes, root, is_ready, settings, outcome);
+}
+
+// (A rank without memory for a copy: a long message is then the MPI's, on all ranks.)
 static int carry_packed(struct comm_group* group,
                         MPI_Comm comm,
                         const struct comm_message* message,
                         int root,
-                        int* was_carried) {
+                        const struct stagecast_settings* settings,
+                        int* outcome) {
+    unsigned char of_short[STAGECAST_SHORT_BYTES];
     int rank = 0;
     int position = 0;
-    void* const packed = malloc(message->bytes);
-    int error = packed == NULL ? lack_memory(comm) : PMPI_Comm_rank(comm, &rank);
-    if (error == MPI_SUCCESS && rank == root) {
-        error = PMPI_Pack(message->buffer,
-                          message->count,
-                          message->datatype,
-                          packed,
-                          (int)message->bytes,
-                          &position,
-                          comm);
+    const int bytes = (int)message->bytes;
+    void* const packed = message->is_short ? of_short : malloc(message->bytes);
+    int error = PMPI_Comm_rank(comm, &rank);
+    if (error == MPI_SUCCESS && packed != NULL && rank == root) {
+        error = PMPI_Pack(
+            message->buffer, message->count, message->datatype, packed, bytes, &position, comm);
     }
-    if (error == MPI_SUCCESS) {
-        error = carry(group, message, packed, root, was_carried);
+    const int is_ready = packed != NULL && error == MPI_SUCCESS;
+    const int carried = carry(group, message, packed, root, is_ready, settings, outcome);
+    error = error == MPI_SUCCESS ? end_with(carried, comm) : error;
+    if (error == MPI_SUCCESS && *outcome == COMM_GROUP_CARRIED && rank != root) {
+        error = PMPI_Unpack(
+            packed, bytes, &position, message->buffer, message->count, message->datatype, comm);
     }
-    if (error == MPI_SUCCESS && rank != root) {
-        error = PMPI_Unpack(packed,
-                            (int)message->bytes,
-                            &position,
-                            message->buffer,
-                            message->count,
-                            message->datatype,
-                            comm);
+    if (!message->is_short) {
+        free(packed);
     }
-    free(packed);
     return error;
 }
 
@@ -438,26 +604,42 @@ static int move_from_bottom(struct comm_message* message, char* here) {
     return error == MPI_SUCCESS ? PMPI_Type_commit(&message->datatype) : error;
 }
 
+static int broadcast(struct comm_group* group,
+                     MPI_Comm comm,
+                     const struct comm_message* message,
+                     int root,
+                     const struct stagecast_settings* settings,
+                     int* outcome) {
+    char here = 0;
+    struct comm_message moved = *message;
+    if (is_plain(message->datatype)) {
+        return end_with(carry(group, message, message->buffer, root, 1, settings, outcome),
+                        comm);
+    }
+    if (message->buffer != MPI_BOTTOM) {
+        return carry_packed(group, comm, message, root, settings, outcome);
+    }
+    int error = move_from_bottom(&moved, &here);
+    if (error == MPI_SUCCESS) {
+        error = carry_packed(group, comm, &moved, root, settings, outcome);
+        (void)PMPI_Type_free(&moved.datatype);
+    }
+    return error;
+}
+
 int comm_group_broadcast(struct comm_group* group,
                          MPI_Comm comm,
                          const struct comm_message* message,
                          int root,
-                         int* was_carried) {
-    char here = 0;
-    struct comm_message moved = *message;
-    *was_carried = 1;  // (Ranks that are no leaders do not know better.)
+                         const struct stagecast_settings* settings,
+                         int* outcome) {
+    *outcome = COMM_GROUP_CARRIED;
     int error = check(message, comm);
-    if (error == MPI_SUCCESS && is_plain(message->datatype)) {
-        return carry(group, message, message->buffer, root, was_carried);
-    }
-    if (error != MPI_SUCCESS || message->buffer != MPI_BOTTOM) {
-        return error == MPI_SUCCESS ? carry_packed(group, comm, message, root, was_carried)
-                                    : error;
-    }
-    error = move_from_bottom(&moved, &here);
     if (error == MPI_SUCCESS) {
-        error = carry_packed(group, comm, &moved, root, was_carried);
-        (void)PMPI_Type_free(&moved.datatype);
+        error = broadcast(group, comm, message, root, settings, outcome);
     }
-    return error;
+    return error == MPI_SUCCESS && *outcome != COMM_GROUP_CARRIED
+               ? mpi_behind.bcast(
+                     message->buffer, message->count, message->datatype, root, comm)
+               : error;
 }

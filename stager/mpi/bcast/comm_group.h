@@ -3,6 +3,7 @@
 
 #include "stager/mpi/bcast/choice.h"
 #include "stager/mpi/bcast/member.h"
+#include "stager/mpi/bcast/retry.h"
 #include "stager/mpi/bcast/short_ring.h"
 
 #include <mpi.h>
@@ -13,13 +14,14 @@ struct comm_group {
     int is_short;  // also in short messages.
     int size;
     int node_count;
-    int own_node;              // Nodes are numbered by their lowest ranks.
-    int* node_of;              // By rank.
-    int* place_of;             // By rank: its rank among those of its node.
-    MPI_Comm node;             // The ranks of this node.
-    MPI_Comm leaders;          // The first rank of each node; MPI_COMM_NULL on others.
-    stagecast_member* member;  // On leaders.
-    int failures;              // On leaders: of the group, in a row.
+    int own_node;                    // Nodes are numbered by their lowest ranks.
+    int* node_of;                    // By rank.
+    int* place_of;                   // By rank: its rank among those of its node.
+    MPI_Comm node;                   // The ranks of this node,
+    int node_size;                   // and their number.
+    MPI_Comm leaders;                // The first rank of each node; MPI_COMM_NULL on others.
+    stagecast_member* member;        // On leaders.
+    struct stagecast_record record;  // Of the group's sessions.
     struct stagecast_trial trials[STAGECAST_CLASSES];
     struct short_ring ring;  // On leaders.
     int short_calls;         // Before it was made.
@@ -28,10 +30,20 @@ struct comm_group {
 
 // One that is not made, without communication. NULL: memory is exhausted.
 struct comm_group* comm_group_none(MPI_Comm comm);
-// All ranks of `comm` at once. Returns an error of MPI. That of a communicator which cannot
-// have a group is not used.
+struct comm_message {
+    void* buffer;
+    int count;
+    MPI_Datatype datatype;
+    size_t bytes;
+    int is_short;
+};
+
+// All ranks of `comm` at once, for their first message that is worth it. Returns an error of
+// MPI. That of a communicator which cannot have a group is not used; where the paths between
+// the nodes have to be left for a while, the next message tries again.
 int comm_group_make(struct comm_group* group,
                     MPI_Comm comm,
+                    const struct comm_message* message,
                     const struct stagecast_settings* settings);
 // From now on no communicator of this process gets a group.
 void comm_group_forbid(void);
@@ -42,18 +54,15 @@ void comm_group_release(struct comm_group* group);
 // The rest, without communication.
 void comm_group_free(struct comm_group* group);
 
-struct comm_message {
-    void* buffer;
-    int count;
-    MPI_Datatype datatype;
-    size_t bytes;
-    int is_short;
-};
+// How a message went: by the group; by the MPI after the group had failed; or by the MPI
+// alone, because the ranks name different numbers of bytes, lack memory for a copy, or wait
+// before they try again.
+enum { COMM_GROUP_CARRIED, COMM_GROUP_FAILED, COMM_GROUP_LEFT };
 
-// All ranks at once. Returns an error of MPI, and whether the group carried the message or had
-// to leave it to MPI.
+// All ranks at once. Returns an error of MPI, which the communicator's error handler has seen.
 int comm_group_broadcast(struct comm_group* group,
                          MPI_Comm comm,
                          const struct comm_message* message,
                          int root,
-                         int* was_carried);
+                         const struct stagecast_settings* settings,
+                         int* outcome);

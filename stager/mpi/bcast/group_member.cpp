@@ -228,8 +228,16 @@ core::Outcome GroupMember::broadcast(Rank source, MutableBytes bytes, MemoryWatc
     if (outcome.rate_found_bytes_per_s > 0) {
         rate_ = outcome.rate_found_bytes_per_s * 8;
     }
-    error_ = outcome.why ? outcome.why->sentence() : "";
+    error_ = outcome.why ? why_of(outcome) : "";
     return outcome;
+}
+
+/// Members know each other by their addresses.
+std::string GroupMember::why_of(const core::Outcome& outcome) const {
+    const std::string& why = outcome.why->sentence();
+    return outcome.culprit.index() < config_.members.size()
+               ? "node at " + config_.members[outcome.culprit.index()].peer.host() + ": " + why
+               : why;
 }
 
 }  // namespace stage

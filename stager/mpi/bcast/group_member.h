@@ -56,6 +56,7 @@ class GroupMember {
   private:
     [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records);
     [[nodiscard]] Status open_driver();
+    [[nodiscard]] std::string why_of(const core::Outcome& outcome) const;
 
     BroadcastConfig config_;
     UniqueFd peer_;

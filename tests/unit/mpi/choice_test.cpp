@@ -54,6 +54,20 @@ TEST_CASE("both ways are tried twice after a first call, and the faster is kept"
     }
 }
 
+TEST_CASE("a trial in which the group failed begins again") {
+    stagecast_trial trial{};
+    stagecast_tell(&trial, 9.0, STAGECAST_TRIAL_CALLS);
+    stagecast_tell(&trial, 0.1, STAGECAST_TRIAL_CALLS);
+    stagecast_restart(&trial);
+    CHECK(stagecast_next_way(&trial) == STAGECAST_BY_GROUP);
+    int calls = 1;
+    while (stagecast_tell(&trial, 2.0, STAGECAST_TRIAL_CALLS) == 0) {
+        ++calls;
+    }
+    CHECK(calls == STAGECAST_TRIAL_CALLS);
+    CHECK(trial.seconds[STAGECAST_BY_MPI] == 2.0);
+}
+
 TEST_CASE("the environment says which messages go by groups") {
     const auto with = [](const char* mode, const char* verbose, const char* least) {
         ::setenv("STAGECAST_BCAST", mode, 1);
