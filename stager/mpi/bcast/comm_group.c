@@ -374,10 +374,13 @@ static int cross(struct comm_group* group,
     const int64_t rate = (int64_t)stagecast_member_rate(group->member);
     struct agreement agreement = {
         .leaders = group->leaders, .request = MPI_REQUEST_NULL, .own = {0, -rate}};
-    const int state = has_error
-                          ? STAGECAST_FAILS
-                          : stagecast_member_broadcast(
-                                group->member, source, bytes, count, may_leave, &agreement);
+    int state = STAGECAST_FAILS;
+    if (has_error) {
+        stagecast_member_skip(group->member);
+    } else {
+        state = stagecast_member_broadcast(
+            group->member, source, bytes, count, may_leave, &agreement);
+    }
     const int error = agree(&agreement, state);
     const int is_carried = error == MPI_SUCCESS && agreement.all[0] == 1;
     *outcome = is_carried ? COMM_GROUP_CARRIED : COMM_GROUP_FAILED;
@@ -418,8 +421,9 @@ static void note(struct comm_group* group,
     }
 }
 
-// A long message as it travels: in the root's node, between nodes, in the other nodes. `is_ready`: this
-// rank has what it takes.
+// A long message as it travels: in the root's node, between nodes, in the other nodes. A rank
+// that is not ready keeps all from it. If the group fails errors of this rank alone do not
+// count: all ranks call the MPI.
 static int carry_long(struct comm_group* group,
                       const struct comm_message* message,
                       void* bytes,
@@ -451,7 +455,7 @@ static int carry_long(struct comm_group* group,
     if (error == MPI_SUCCESS && *outcome == COMM_GROUP_CARRIED && group->own_node != source) {
         error = mpi_behind.bcast(bytes, count, MPI_BYTE, 0, group->node);
     }
-    return error;
+    return *outcome == COMM_GROUP_CARRIED ? error : MPI_SUCCESS;
 }
 
 // A short message in a node, from the rank `place` there, and behind it whether that one has it. Returns
@@ -480,10 +484,11 @@ static int share_short(
 static int carry_short(struct comm_group* group,
                        const struct comm_message* message,
                        void* bytes,
-                       int root) {
+                       int root,
+                       int is_ready) {
     const int source = group->node_of[root];
     const size_t count = message->bytes;
-    int error = MPI_SUCCESS;
+    int error = is_ready ? MPI_SUCCESS : MPI_ERR_OTHER;
     watch_begin(count, group->size);
     if (group->own_node == source) {
         error = share_short(group, bytes, count, group->place_of[root], error);
@@ -555,7 +560,7 @@ static int carry(struct comm_group* group,
                  int* outcome) {
     *outcome = COMM_GROUP_CARRIED;
     return message->is_short
-               ? carry_short(group, message, bytes, root)
+               ? carry_short(group, message, bytes, root, is_ready)
                : carry_long(group, message, bytes, root, is_ready, settings, outcome);
 }
 
@@ -571,14 +576,18 @@ static int carry_packed(struct comm_group* group,
     int position = 0;
     const int bytes = (int)message->bytes;
     void* const packed = message->is_short ? of_short : malloc(message->bytes);
-    int error = PMPI_Comm_rank(comm, &rank);
-    if (error == MPI_SUCCESS && packed != NULL && rank == root) {
-        error = PMPI_Pack(
-            message->buffer, message->count, message->datatype, packed, bytes, &position, comm);
+    int is_ready = packed != NULL && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS;
+    if (is_ready && rank == root) {
+        is_ready = PMPI_Pack(message->buffer,
+                             message->count,
+                             message->datatype,
+                             packed,
+                             bytes,
+                             &position,
+                             comm) == MPI_SUCCESS;
     }
-    const int is_ready = packed != NULL && error == MPI_SUCCESS;
-    const int carried = carry(group, message, packed, root, is_ready, settings, outcome);
-    error = error == MPI_SUCCESS ? end_with(carried, comm) : error;
+    int error =
+        end_with(carry(group, message, packed, root, is_ready, settings, outcome), comm);
     if (error == MPI_SUCCESS && *outcome == COMM_GROUP_CARRIED && rank != root) {
         error = PMPI_Unpack(
             packed, bytes, &position, message->buffer, message->count, message->datatype, comm);

@@ -232,6 +232,11 @@ core::Outcome GroupMember::broadcast(Rank source, MutableBytes bytes, MemoryWatc
     return outcome;
 }
 
+void GroupMember::skip() {
+    ++sessions_;
+    error_ = "the message did not arrive within the node";
+}
+
 /// Members know each other by their addresses.
 std::string GroupMember::why_of(const core::Outcome& outcome) const {
     const std::string& why = outcome.why->sentence();

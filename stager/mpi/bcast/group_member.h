@@ -42,6 +42,9 @@ class GroupMember {
                                           MutableBytes bytes,
                                           MemoryWatcher& watcher);
 
+    /// Counts a session that the other members begin without this one.
+    void skip();
+
     /// For short messages. Requires that join() succeeded.
     [[nodiscard]] Status open_short();
     /// Requires that open_short() succeeded.

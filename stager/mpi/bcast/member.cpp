@@ -148,6 +148,10 @@ int stagecast_member_broadcast(stagecast_member* member,
     }
 }
 
+void stagecast_member_skip(stagecast_member* member) {
+    member->group.skip();
+}
+
 uint64_t stagecast_member_rate(const stagecast_member* member) {
     return member->group.rate();
 }

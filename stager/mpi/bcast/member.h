@@ -46,6 +46,8 @@ int stagecast_member_broadcast(stagecast_member* member,
                                size_t count,
                                stagecast_may_leave may_leave,
                                void* context);
+// In place of a broadcast, which the other members begin: without this one they fail.
+void stagecast_member_skip(stagecast_member* member);
 // The rate that the last broadcast from here found, bits per second; 0: there was none. The
 // next one begins with it, or with what another member found.
 uint64_t stagecast_member_rate(const stagecast_member* member);
