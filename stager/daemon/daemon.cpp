@@ -62,11 +62,11 @@ Daemon::~Daemon() {
 Status Daemon::open(Spawner spawner) {
     TRY(auto lock, lock_run_directory(config_.run_dir));
     lock_ = std::move(lock);
-    TRY(open_stage_root(config_.stage_root, config_.allow_ram_stage_root));
+    TRY(auto root, open_stage_root(config_.stage_root, config_.allow_ram_stage_root));
     if (Status way = check_users_way(config_.stage_root); !way) {
         return way;
     }
-    if (Status opened = open_children(std::move(spawner)); !opened) {
+    if (Status opened = open_children(std::move(spawner), std::move(root)); !opened) {
         return opened;
     }
     make_services();
@@ -81,7 +81,7 @@ Status Daemon::open(Spawner spawner) {
 }
 
 /// Opens the parts that every stage needs and that can fail to open.
-Status Daemon::open_children(Spawner spawner) {
+Status Daemon::open_children(Spawner spawner, UniqueFd stage_root) {
     auto children = Children::open(loop_, std::move(spawner), [this](const Error& error) {
         log_.error("the spawner process has ended, so stagecastd ends; start it again",
                    {{"why", error.sentence()}});
@@ -94,16 +94,19 @@ Status Daemon::open_children(Spawner spawner) {
     children_ = std::move(*children);
     TRY(auto verdicts, VerdictStore::open(config_.run_dir + "/jobs"));
     verdicts_.emplace(std::move(verdicts));
-    TRY(auto hosts,
-        HostPool::open(loop_,
-                       *children_,
-                       log_,
-                       {.program = config_.libexec_dir + "/stagecast-pmix-host",
-                        .directory = config_.run_dir + "/hosts",
-                        .directory_fd = -1,
-                        .spare = service_user()},
-                       config_.spare_hosts));
-    hosts_ = std::move(hosts);
+    host_directories_.emplace(loop_,
+                              *children_,
+                              log_,
+                              std::move(stage_root),
+                              config_.stage_root,
+                              HostDirectories::Pauses{});
+    hosts_.emplace(loop_,
+                   *children_,
+                   log_,
+                   HostPlace{.program = config_.libexec_dir + "/stagecast-pmix-host",
+                             .directories = *host_directories_,
+                             .spare = service_user()},
+                   config_.spare_hosts);
     return {};
 }
 

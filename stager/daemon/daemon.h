@@ -18,6 +18,8 @@
 #include "stager/daemon/push/pushes.h"
 #include "stager/daemon/remote_status.h"
 #include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/run/host_directories.h"
+#include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/registry.h"
 #include "stager/daemon/tree/link_dialer.h"
@@ -51,7 +53,7 @@ class Daemon {
 
   private:
     Status open(Spawner spawner);
-    Status open_children(Spawner spawner);
+    Status open_children(Spawner spawner, UniqueFd stage_root);
     void make_services();
     void make_parts();
     Status open_incoming();
@@ -88,7 +90,8 @@ class Daemon {
     std::unique_ptr<Children> children_;
     std::optional<Basics> basics_;
     std::optional<VerdictStore> verdicts_;
-    std::unique_ptr<HostPool> hosts_;
+    std::optional<HostDirectories> host_directories_;
+    std::optional<HostPool> hosts_;
     std::optional<ClosingProcess> closing_;
     std::optional<MungeDriver> munge_;
     std::optional<NodeCache> cache_;

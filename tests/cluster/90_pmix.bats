@@ -55,6 +55,18 @@ no_spare() { ! lab on "$1" pgrep -x stagecast-pmix-; }
   [ "$(lab on n0 bash -c 'ps -o user:16= -p "$(pgrep -x stagecast-pmix-)"')" = stagecast ]
 }
 
+host_directory_gone() { ! lab on n0 test -e "$HOST_DIRECTORY"; }
+
+# A host's directory becomes a user's: it must not be on the small file system of /run.
+@test "a host's directory is in StageRoot and goes with its host; no user may write in RunDir" {
+  wait_for 10 spare_listens n0
+  HOST_DIRECTORY=$(lab on n0 bash -c 'ls -d /var/spool/stagecast/.host.*')
+  input data 1000
+  as_alice srun -N3 --stage-file=data true
+  wait_for 10 host_directory_gone
+  [ -z "$(lab on n0 find /run/stagecast -type d '(' ! -user root -o -perm /022 ')')" ]
+}
+
 @test "without user namespaces there is no listener, and a stage's cards go over the daemons" {
   local node
   for node in n0 n2; do   # n1 still has hosts

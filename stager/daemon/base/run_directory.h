@@ -1,6 +1,7 @@
 // Locks the directory for what must not outlive a boot.
 //
-// RUN_DIR holds the control socket, jobs/, hosts/, and a lock that admits one daemon per node.
+// RUN_DIR holds the control socket, jobs/, and a lock that admits one daemon per node. No user
+// may write in any directory of it: it lies on the small tmpfs of system services.
 #pragma once
 
 #include "transport/base/result.h"

@@ -78,23 +78,66 @@ Result<VerdictStore> VerdictStore::open(const std::string& directory) {
 }
 
 Status VerdictStore::replace(const std::string& name, Bytes bytes) {
+    const Status written = write(name, bytes);
+    if (!written) {
+        // What an earlier file says is not true any more.
+        remove(name);
+        keep(name, bytes);
+        return written;
+    }
+    unwritten_.erase(name);
+    write_kept();
+    return {};
+}
+
+void VerdictStore::keep(const std::string& name, Bytes bytes) {
+    std::size_t all = bytes.size();
+    for (const auto& [other, content] : unwritten_) {
+        all += content.size();
+    }
+    if (all <= kUnwrittenMax) {
+        unwritten_[name].assign(bytes.begin(), bytes.end());
+    }
+}
+
+void VerdictStore::write_kept() {
+    while (!unwritten_.empty() &&
+           write(unwritten_.begin()->first, unwritten_.begin()->second)) {
+        unwritten_.erase(unwritten_.begin());
+    }
+}
+
+void VerdictStore::remove(const std::string& name) {
+    static_cast<void>(::unlinkat(directory_.get(), name.c_str(), 0));
+    unwritten_.erase(name);
+}
+
+Status VerdictStore::write(const std::string& name, Bytes bytes) const {
     const std::string fresh = name + ".new";
+    const auto failed = [&] {
+        Error why = Error::from_errno(Blame::node, "storing " + name);
+        static_cast<void>(::unlinkat(directory_.get(), fresh.c_str(), 0));
+        return why;
+    };
     {
         const UniqueFd file{::openat(directory_.get(),
                                      fresh.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                                      0600)};
         if (!file || !write_all(file.get(), bytes)) {
-            return Error::from_errno(Blame::node, "storing " + name);
+            return failed();
         }
     }
     if (::renameat(directory_.get(), fresh.c_str(), directory_.get(), name.c_str()) != 0) {
-        return Error::from_errno(Blame::node, "storing " + name);
+        return failed();
     }
     return {};
 }
 
 std::vector<std::byte> VerdictStore::read(const std::string& name) const {
+    if (const auto kept = unwritten_.find(name); kept != unwritten_.end()) {
+        return kept->second;
+    }
     const UniqueFd file{
         ::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
     Result<std::vector<std::byte>> bytes = read_first(file.get(), kMaxFileBytes);
@@ -127,7 +170,7 @@ std::optional<Rank> VerdictStore::culprit_of(const StageKey& key) const {
 }
 
 void VerdictStore::forget(const StageKey& key) {
-    static_cast<void>(::unlinkat(directory_.get(), name_of(key).c_str(), 0));
+    remove(name_of(key));
 }
 
 Status VerdictStore::save_root(std::uint32_t job_id, const std::string& root) {
@@ -144,12 +187,20 @@ std::optional<std::string> VerdictStore::root_of(std::uint32_t job_id) const {
 }
 
 void VerdictStore::forget_root(std::uint32_t job_id) {
-    static_cast<void>(::unlinkat(directory_.get(), root_name(job_id).c_str(), 0));
+    remove(root_name(job_id));
+}
+
+std::vector<std::string> VerdictStore::names() const {
+    std::vector<std::string> all = names_in(directory_.get());
+    for (const auto& [name, content] : unwritten_) {
+        all.push_back(name);
+    }
+    return all;
 }
 
 std::vector<std::uint32_t> VerdictStore::rooted() const {
     std::vector<std::uint32_t> jobs;
-    for (const std::string& name : names_in(directory_.get())) {
+    for (const std::string& name : names()) {
         const auto job_id = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
         if (name == root_name(job_id)) {
             jobs.push_back(job_id);
@@ -160,7 +211,7 @@ std::vector<std::uint32_t> VerdictStore::rooted() const {
 
 std::vector<StageKey> VerdictStore::all() const {
     std::vector<StageKey> keys;
-    for (const std::string& name : names_in(directory_.get())) {
+    for (const std::string& name : names()) {
         if (const auto key = key_of(name)) {
             keys.push_back(*key);
         }

@@ -1,11 +1,6 @@
 #include "stager/daemon/run/host_pool.h"
 
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/jobs/job_directory.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,45 +11,12 @@ namespace {
 /// After a host that could not start, for instance because munged is down.
 constexpr Duration kRetryAfter = std::chrono::seconds{5};
 
-/// Removes the directories of an earlier daemon's hosts, which ended with it.
-void remove_leftovers(Children& children, int directory) {
-    for (const std::string& name : numbered_directories(directory)) {
-        const Result<Owner> owner = owner_of(directory, name);
-        if (!owner) {
-            continue;
-        }
-        const RemoveRequest what{.path = {name},
-                                 .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
-        static_cast<void>(children.remove_tree(directory, what, [](const SpawnEvent&) {}).ok());
-    }
-}
-
 }  // namespace
 
-Result<std::unique_ptr<HostPool>> HostPool::open(
-    Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares) {
-    if (::mkdir(place.directory.c_str(), 0711) != 0 && errno != EEXIST) {
-        return Error::from_errno(Blame::node, "making " + place.directory);
-    }
-    UniqueFd directory{
-        ::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-    if (!directory) {
-        return Error::from_errno(Blame::node, "opening " + place.directory);
-    }
-    place.directory_fd = directory.get();
-    remove_leftovers(children, directory.get());
-    auto pool = std::make_unique<HostPool>(Token{}, loop, children, log, std::move(place));
-    pool->directory_ = std::move(directory);
-    pool->spares_ = spares;
-    // Numbers of an earlier daemon's hosts are not used again.
-    pool->number_ = static_cast<std::uint64_t>(loop.now().time_since_epoch().count());
-    pool->refill();
-    return pool;
-}
-
 HostPool::HostPool(
-    Token /*token*/, Loop& loop, Children& children, const Logger& log, HostPlace place)
-    : loop_{loop}, children_{children}, log_{log}, place_{std::move(place)} {
+    Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares)
+    : loop_{loop}, children_{children}, log_{log}, place_{std::move(place)}, spares_{spares} {
+    refill();
 }
 
 HostPool::~HostPool() {
@@ -120,7 +82,7 @@ void HostPool::refill() {
 }
 
 void HostPool::start_one() {
-    auto host = PmixHost::start(loop_, children_, log_, place_, ++number_);
+    auto host = PmixHost::start(loop_, children_, log_, place_);
     if (!host) {
         on_failed(nullptr, host.error().sentence());
         return;

@@ -18,15 +18,13 @@
 namespace stage {
 
 class HostPool {
-    struct Token {};  ///< Only open() and the like make one.
-
   public:
     using HostPointer = std::unique_ptr<PmixHost>;
     using OnHost = std::function<void(Result<HostPointer>)>;
 
-    static Result<std::unique_ptr<HostPool>> open(
+    /// All that it refers to outlives it.
+    HostPool(
         Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares);
-    HostPool(Token token, Loop& loop, Children& children, const Logger& log, HostPlace place);
     HostPool(const HostPool&) = delete;
     HostPool& operator=(const HostPool&) = delete;
     ~HostPool();
@@ -54,9 +52,7 @@ class HostPool {
     Children& children_;
     const Logger& log_;
     HostPlace place_;
-    UniqueFd directory_;
     std::size_t spares_ = 0;
-    std::uint64_t number_ = 0;
     std::vector<Starting> starting_;
     std::deque<HostPointer> ready_;
     std::deque<OnHost> waiting_;

@@ -1,10 +1,9 @@
 #include "stager/daemon/run/pmix_host.h"
 
 #include "stager/daemon/base/connected_child.h"
+#include "stager/daemon/run/host_directories.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 
 #include <csignal>
 
@@ -13,32 +12,22 @@ namespace {
 
 constexpr const char* kProgramName = "stagecast-pmix-host";
 
-/// Removes a host's directory, as the user that the host became.
-void remove_directory(Children& children,
-                      int root,
-                      const std::string& name,
-                      std::uint32_t uid,
-                      std::uint32_t gid) {
-    const RemoveRequest what{.path = {name}, .user = {.uid = uid, .gid = gid, .name = {}}};
-    static_cast<void>(children.remove_tree(root, what, [](const SpawnEvent&) {}).ok());
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
                                                   Children& children,
                                                   const Logger& log,
-                                                  const HostPlace& place,
-                                                  std::uint64_t number) {
-    auto host =
-        std::make_unique<PmixHost>(Token{}, loop, children, place, std::to_string(number));
-    if (::mkdirat(place.directory_fd, host->name_.c_str(), 0700) != 0) {
-        return Error::from_errno(Blame::node, "making " + place.directory + "/" + host->name_);
+                                                  const HostPlace& place) {
+    auto name = place.directories.make();
+    if (!name) {
+        return name.error();
     }
+    auto host = std::make_unique<PmixHost>(
+        Token{}, loop, children, place.directories, *std::move(name));
     const ProgramRequest program{
         .path = place.program,
         .arguments = {kProgramName,
-                      "--tmpdir=" + place.directory + "/" + host->name_,
+                      "--tmpdir=" + place.directories.path_of(host->name_),
                       "--psec=munge",
                       "--spare=" + std::to_string(place.spare.uid) + ':' +
                           std::to_string(place.spare.gid)},
@@ -67,31 +56,32 @@ Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
     return host;
 }
 
-PmixHost::PmixHost(
-    Token /*token*/, Loop& loop, Children& children, const HostPlace& place, std::string name)
-    : loop_{loop}, children_{children}, place_{place}, name_{std::move(name)} {
+PmixHost::PmixHost(Token /*token*/,
+                   Loop& loop,
+                   Children& children,
+                   HostDirectories& directories,
+                   std::string name)
+    : loop_{loop}, children_{children}, directories_{directories}, name_{std::move(name)} {
 }
 
 PmixHost::~PmixHost() {
     if (socket_) {
         loop_.forget(socket_.get());
     }
+    directories_.remove_empty(name_);
     if (ended_ || id_ == 0) {
-        remove_directory(children_, place_.directory_fd, name_, uid_, gid_);
+        directories_.remove(name_);
         return;
     }
     // Its directory can be removed only after its end; the event outlives this object.
     children_.kill(pid_, SIGKILL);
     children_.on_end(id_,
-                     [&children = children_,
-                      root = place_.directory_fd,
-                      name = name_,
-                      uid = uid_,
-                      gid = gid_](const SpawnEvent& event) {
+                     [&children = children_, &directories = directories_, name = name_](
+                         const SpawnEvent& event) {
                          if (event.kind == SpawnEvent::Kind::started) {
                              children.kill(event.pid, SIGKILL);
                          } else {
-                             remove_directory(children, root, name, uid, gid);
+                             directories.remove(name);
                          }
                      });
 }
@@ -103,15 +93,12 @@ void PmixHost::own(OnMessage on_message, OnLost on_lost) {
 
 void PmixHost::send(const ToHost& message) {
     if (const auto* job = std::get_if<HostJob>(&message)) {
-        uid_ = job->uid;
-        gid_ = job->gid;
-        if (::fchownat(place_.directory_fd, name_.c_str(), uid_, gid_, AT_SYMLINK_NOFOLLOW) !=
-            0) {
-            lose(Error::from_errno(Blame::node, "giving a PMIx host's directory to its user")
-                     .sentence());
+        if (const Status given = directories_.give(name_, job->uid, job->gid); !given) {
+            lose(given.error().sentence());
             return;
         }
-        output_->belongs_to({.process = kProgramName, .stage = job->name_space, .uid = uid_});
+        output_->belongs_to(
+            {.process = kProgramName, .stage = job->name_space, .uid = job->uid});
     }
     const Status sent = send_host_message(socket_.get(), encode_to_host(message));
     if (!sent) {

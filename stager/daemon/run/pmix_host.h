@@ -1,4 +1,4 @@
-// Owns a PMIx host: its process, its socket and its directory.
+// Owns a PMIx host: its process, its socket and its directory (host_directories.h).
 //
 // Once the host has a job, its messages are under the user's control: they are decoded with
 // limits, and a host that violates these counts as crashed. Destroying the object kills the
@@ -18,11 +18,12 @@
 
 namespace stage {
 
-/// Where hosts live: RUN_DIR/hosts, one directory each.
+class HostDirectories;
+
+/// How hosts are started.
 struct HostPlace {
-    std::string program;    ///< LibexecDir/stagecast-pmix-host.
-    std::string directory;  ///< RUN_DIR/hosts.
-    int directory_fd = -1;
+    std::string program;  ///< LibexecDir/stagecast-pmix-host.
+    HostDirectories& directories;
     UserIdentity spare{};  ///< The user of a host that waits for its job.
 };
 
@@ -34,14 +35,16 @@ class PmixHost {
     /// The host has crashed, sent a malformed message or can't be reached. The last callback.
     using OnLost = std::function<void(const std::string&)>;
 
-    /// Starts a host without an owner. `number` has not been used before.
+    /// Starts a host without an owner.
     static Result<std::unique_ptr<PmixHost>> start(Loop& loop,
                                                    Children& children,
                                                    const Logger& log,
-                                                   const HostPlace& place,
-                                                   std::uint64_t number);
-    PmixHost(
-        Token token, Loop& loop, Children& children, const HostPlace& place, std::string name);
+                                                   const HostPlace& place);
+    PmixHost(Token token,
+             Loop& loop,
+             Children& children,
+             HostDirectories& directories,
+             std::string name);
     PmixHost(const PmixHost&) = delete;
     PmixHost& operator=(const PmixHost&) = delete;
     ~PmixHost();
@@ -57,7 +60,7 @@ class PmixHost {
 
     Loop& loop_;
     Children& children_;
-    const HostPlace& place_;
+    HostDirectories& directories_;
     std::string name_;
     UniqueFd socket_;
     std::unique_ptr<ChildOutput> output_;
@@ -65,8 +68,6 @@ class PmixHost {
     pid_t pid_ = -1;
     bool ended_ = false;
     bool lost_ = false;
-    std::uint32_t uid_ = 0;
-    std::uint32_t gid_ = 0;
     OnMessage on_message_;
     OnLost on_lost_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

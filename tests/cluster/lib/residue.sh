@@ -11,7 +11,8 @@ ss -Huan | awk '{ print "udp", $4 }' | sort
 ps -eo user:16=,comm= | awk '$2 ~ /^stagecast/ { n[$1 " " $2]++ } END { for (p in n) print "process", p, n[p] }' | sort
 
 # Files: job directories, verdicts, temporary names anywhere a destination may be, PMIx' own.
-find /var/spool/stagecast -mindepth 1 2>/dev/null | sort | sed 's/^/staged /'
+# (A spare host has a directory with a number of its own.)
+find /var/spool/stagecast -mindepth 1 2>/dev/null | sed -E 's/[.]host[.][0-9]+/.host.N/; s/^/staged /' | sort
 find /run/stagecast/jobs -mindepth 1 2>/dev/null | sort | sed 's/^/marker /'
 find /home /tmp /var/tmp -xdev -name '.*.stagecast.*' 2>/dev/null | sort | sed 's/^/temporary /'
 find /tmp /var/tmp /dev/shm -mindepth 1 -maxdepth 1 ! -name 'ompi.*' 2>/dev/null | sort | sed 's/^/local /'

@@ -10,12 +10,15 @@
 #include "stager/daemon/jobs/verdict_store.h"
 #include "stager/daemon/planning/stage_places.h"
 #include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/run/host_directories.h"
 #include "stager/daemon/run/host_pool.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/tree/link_dialer.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/link/link_world.h"
+
+#include <fcntl.h>
 
 #include <optional>
 
@@ -41,14 +44,18 @@ class ServicesWorld {
         REQUIRE(verdicts);
         children_ = std::move(*children);
         verdicts_.emplace(std::move(*verdicts));
-        auto hosts = HostPool::open(
+        host_directories_.emplace(*loop_,
+                                  *children_,
+                                  log_,
+                                  open_scratch(),
+                                  scratch.path(),
+                                  HostDirectories::Pauses{});
+        hosts_.emplace(
             *loop_,
             *children_,
             log_,
-            {.program = scratch.path("pmix-host"), .directory = scratch.path("hosts")},
-            0);
-        REQUIRE(hosts);
-        hosts_ = std::move(*hosts);
+            HostPlace{.program = scratch.path("pmix-host"), .directories = *host_directories_},
+            0U);
         basics_.emplace(Basics{.loop = *loop_,
                                .log = log_,
                                .config = config,
@@ -82,13 +89,19 @@ class ServicesWorld {
     FalseMunge munge;
 
   private:
+    UniqueFd open_scratch() const {
+        return UniqueFd{
+            ::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    }
+
     Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
     Counters counters_;
     std::optional<Loop> loop_;
     std::unique_ptr<Children> children_;
     std::optional<Basics> basics_;
     std::optional<VerdictStore> verdicts_;
-    std::unique_ptr<HostPool> hosts_;
+    std::optional<HostDirectories> host_directories_;
+    std::optional<HostPool> hosts_;
     std::optional<NodeCache> cache_;
     UserClosers closers_;
     StagePlaces places_;

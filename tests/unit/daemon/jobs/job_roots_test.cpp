@@ -64,6 +64,18 @@ TEST_CASE("a job keeps its StageRoot for as long as its directory is there", "[r
     CHECK_FALSE(RootsWorld::exists(world.before));
 }
 
+TEST_CASE("a stage begins although RunDir takes no record of it", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    RootsWorld world;
+    REQUIRE(::unlink(world.world.scratch.path("verdicts/42.root").c_str()) == 0);
+    REQUIRE(::rmdir(world.world.scratch.path("verdicts").c_str()) == 0);
+    CHECK(world.roots.to_stage(43));
+    CHECK(world.directory(43) == world.today + "/43");
+    CHECK(world.world.services->verdicts.root_of(43) == world.today);
+}
+
 TEST_CASE("files below an earlier StageRoot are removed with their job", "[root]") {
     if (!is_root()) {
         return;

@@ -1,8 +1,12 @@
 #include "stager/daemon/jobs/verdict_store.h"
 
+#include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
+
+#include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -72,4 +76,91 @@ TEST_CASE("a malformed file is no verdict, and another user's directory is refus
     CHECK_FALSE(VerdictStore::open(scratch.path() + "/open"));
     scratch.link("jobs", "link");
     CHECK_FALSE(VerdictStore::open(scratch.path() + "/link"));
+}
+
+namespace {
+
+/// A small file system for a store.
+class SmallDisk {
+  public:
+    explicit SmallDisk(std::string path) : path_{std::move(path)} {
+        is_mounted_ = ::mkdir(path_.c_str(), 0700) == 0 &&
+                      ::mount("none", path_.c_str(), "tmpfs", 0, "size=64k,mode=700") == 0;
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    ~SmallDisk() { static_cast<void>(::umount2(path_.c_str(), MNT_DETACH)); }
+    [[nodiscard]] bool is_mounted() const { return is_mounted_; }
+    void fill() const {
+        std::ofstream file{path_ + "/fill"};
+        file << std::string(1U << 20U, 'x');
+    }
+    void empty() const { REQUIRE(::unlink((path_ + "/fill").c_str()) == 0); }
+
+  private:
+    std::string path_;
+    bool is_mounted_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("what a full RunDir does not take is known, and is written when there is room",
+          "[root]") {
+    if (!stage::is_root()) {
+        return;
+    }
+    const Scratch scratch;
+    const std::string path = scratch.path() + "/jobs";
+    const SmallDisk disk{path};
+    if (!disk.is_mounted()) {
+        WARN("skipped: no mounts here");
+        return;
+    }
+    auto store = VerdictStore::open(path);
+    REQUIRE(store);
+    const StageKey other{.job_id = 43, .step_id = 2, .restart = 0};
+    REQUIRE(store->save(kKey, Verdict{}));
+    disk.fill();
+    CHECK_FALSE(store->save(kKey, some_verdict(), Rank{3}));
+    disk.fill();  // What was stored for the key has gone.
+    CHECK_FALSE(store->save(other, some_verdict()));
+    CHECK_FALSE(store->save_root(44, "/stages"));
+    CHECK(store->load(kKey) == some_verdict());
+    CHECK(store->culprit_of(kKey) == Rank{3});
+    CHECK(store->all().size() == 2);
+    CHECK(store->root_of(44) == "/stages");
+    CHECK(store->rooted() == std::vector<std::uint32_t>{44});
+    // The next daemon must not take an earlier record for the truth.
+    CHECK_FALSE(VerdictStore::open(path)->load(kKey));
+    store->forget(other);
+    CHECK_FALSE(store->load(other));
+    disk.empty();
+    REQUIRE(store->save_root(45, "/stages"));
+    CHECK(VerdictStore::open(path)->load(kKey) == some_verdict());
+    CHECK(VerdictStore::open(path)->root_of(44) == "/stages");
+    CHECK(VerdictStore::open(path)->all() == std::vector<StageKey>{kKey});
+}
+
+TEST_CASE("what can't be written is bounded", "[root]") {
+    if (!stage::is_root()) {
+        return;
+    }
+    const Scratch scratch;
+    const std::string path = scratch.path() + "/jobs";
+    const SmallDisk disk{path};
+    if (!disk.is_mounted()) {
+        WARN("skipped: no mounts here");
+        return;
+    }
+    auto store = VerdictStore::open(path);
+    REQUIRE(store);
+    disk.fill();
+    Verdict verdict = some_verdict();
+    verdict.paths.assign(10, std::string(4000, 'x'));
+    REQUIRE(fits(verdict));
+    for (std::uint32_t job = 0; job < 600; ++job) {
+        CHECK_FALSE(store->save({.job_id = job, .step_id = 0, .restart = 0}, verdict));
+    }
+    CHECK(store->all().size() < 450);
+    CHECK(store->all().size() > 350);
 }

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
+
 namespace stage {
 namespace {
 
@@ -31,6 +33,25 @@ TEST_CASE("what is stored says that the daemon broke off, until the verdict is k
     result.set(verdict(VerdictState::failed), Rank{3});
     CHECK(store.load(kKey) == verdict(VerdictState::failed));
     CHECK(store.culprit_of(kKey) == Rank{3});
+}
+
+TEST_CASE("a verdict that RunDir does not take is known, and none of a restart") {
+    ServicesWorld world;
+    const VerdictStore& store = world.services->verdicts;
+    StageResult result{world.services->verdicts, world.services->basics.log, kKey};
+    SECTION("from its beginning on") {
+        REQUIRE(::rmdir(world.scratch.path("verdicts").c_str()) == 0);
+        result.begin("n1");
+    }
+    SECTION("after its beginning") {
+        result.begin("n1");
+        for (const std::string& name : world.scratch.names()) {
+            REQUIRE(::unlink(world.scratch.path(name).c_str()) == 0);
+        }
+        REQUIRE(::rmdir(world.scratch.path("verdicts").c_str()) == 0);
+    }
+    result.set(verdict(VerdictState::ok), std::nullopt);
+    CHECK(store.load(kKey) == verdict(VerdictState::ok));
 }
 
 TEST_CASE("a verdict without an announcement is not stored until that comes") {
