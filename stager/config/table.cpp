@@ -75,12 +75,14 @@ constexpr std::array kKeys{
               "0",
               "Limit of the bytes that one job may stage on this node. If the files exceed a "
               "node's limit, staging fails before the transfer. 0: no limit but the disk's."},
-    ConfigKey{"MaxStagesPerNode",
-              CountKey{&Config::max_stages_per_node, 1, 1000},
-              "16",
-              "Stages that may run at once on their jobs' first node; one user may have half "
-              "of them. Further ones wait there, within StageTimeout. A node takes part in at "
-              "most eight times as many stages of other first nodes; further ones fail."},
+    ConfigKey{
+        "MaxStagesPerNode",
+        CountKey{&Config::max_stages_per_node, 1, 1000},
+        "16",
+        "Stages that may run at once on their jobs' first node; one user may have half "
+        "of them. Further ones wait there, within StageTimeout. A node takes part in at "
+        "most eight times as many stages of other first nodes, and each stage needs a port "
+        "of DataPortRange; further ones fail."},
     ConfigKey{"CacheSize",
               SizeKey{&Config::cache_size, 0, kAnySize},
               "0",

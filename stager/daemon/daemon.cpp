@@ -164,12 +164,19 @@ void Daemon::make_parts() {
 
 void Daemon::hold_ports() {
     ports_.hold(config_.data_port_range);
-    const std::string list =
-        joined(ports_.taken(), ",", [](std::uint16_t port) { return std::to_string(port); });
-    if (!list.empty()) {
+    const auto list = [](const DataPorts::Ports& ports) {
+        return joined(ports, ",", [](std::uint16_t port) { return std::to_string(port); });
+    };
+    if (!ports_.taken().empty()) {
         log_.info(
             "other programs use UDP ports of DataPortRange; stagecastd leaves these ports out",
-            {{"ports", list}});
+            {{"ports", list(ports_.taken())}});
+    }
+    if (!ports_.taken_tcp().empty()) {
+        log_.info(
+            "other programs use TCP ports of DataPortRange; stages get other ports, as long as "
+            "there are some",
+            {{"ports", list(ports_.taken_tcp())}});
     }
 }
 

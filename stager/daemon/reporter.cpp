@@ -55,7 +55,9 @@ json data_ports_of(const Services& services) {
     for (unsigned port = range.first; port <= range.last; ++port) {
         held += services.ports.is_held(static_cast<std::uint16_t>(port)) ? 1U : 0U;
     }
-    return {{"held", held}, {"taken", services.ports.taken()}};
+    return {{"held", held},
+            {"taken", services.ports.taken()},
+            {"taken_tcp", services.ports.taken_tcp()}};
 }
 
 }  // namespace

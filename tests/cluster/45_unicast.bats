@@ -37,6 +37,30 @@ multicast_of() {
   grep -q '^  transport: tcp unicast: .*no Interface=' "$WORK/why"
 }
 
+@test "a user who binds the TCP ports of DataPortRange stops no job, and the log names a port beyond it" {
+  local before
+  install -m 755 "$CLUSTER_TESTS/attack/hold_ports.py" "$CLUSTER_DIR/srv/"
+  install -m 666 /dev/null "$CLUSTER_DIR/srv/held"
+  input data 1000
+  hold() { lab on n0 -u bob bash -c ': > /srv/held; setsid python3 /srv/hold_ports.py 6830-6893 TCP < /dev/null > /srv/held 2>&1 &'
+           wait_for 10 grep -q . "$CLUSTER_DIR/srv/held"; }
+  release() { lab on n0 bash -c 'pkill -KILL -f "^([^ ]*python3) /srv/hold_ports.py"; true'; }
+  hold
+  [ "$(cat "$CLUSTER_DIR/srv/held")" -ge 32 ]   # 6862-6893 are open to all users
+  before=$(daemon_logs | grep -c 'listens on another port' || true)
+  as_alice srun -N4 --stage-file=data true
+  [ "$(daemon_logs | grep -c 'listens on another port' || true)" = "$before" ]
+  release
+  lab stop n0 stagecastd
+  hold
+  start_daemon n0
+  as_alice srun -N4 --stage-file=data true
+  daemon_logs | grep -q 'other programs use TCP ports of DataPortRange'
+  [ "$(daemon_logs | grep -c 'listens on another port')" -gt "$before" ]
+  release
+  restart_daemon n0
+}
+
 @test "trees, archives and empty files arrive, too" {
   lab exec -u alice -d "$T" bash -c 'mkdir -p tree/deep; head -c 3000000 /dev/urandom > tree/deep/a; : > tree/empty; tar -czf tree.tgz tree; : > none'
   as_alice srun -N4 --stage-file=tree --stage-file=tree.tgz:out:extract --stage-file=none \

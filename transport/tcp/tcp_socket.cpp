@@ -75,14 +75,15 @@ Status bind_to(int socket, const Address& address) {
     return {};
 }
 
-Result<UniqueFd> listen_on(const Address& own, const Shaping& shaping) {
+/// `option`: SO_REUSEADDR, for a connection of an earlier broadcast may still end on this port;
+/// or SO_REUSEPORT, which allows that and one that holds the port.
+Result<UniqueFd> listen_on(const Address& own, const Shaping& shaping, int option) {
     auto socket = make_socket(own.family(), shaping);
     if (!socket) {
         return socket;
     }
-    // A connection of an earlier broadcast may still end on this port.
     const int on = 1;
-    static_cast<void>(::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+    static_cast<void>(::setsockopt(socket->get(), SOL_SOCKET, option, &on, sizeof on));
     TRY(bind_to(socket->get(), own));
     tune(socket->get(), own.family(), shaping);
     if (::listen(socket->get(), kBacklog) != 0) {
@@ -93,16 +94,45 @@ Result<UniqueFd> listen_on(const Address& own, const Shaping& shaping) {
 
 }  // namespace
 
-Result<UniqueFd> open_listener(const Address& own,
-                               std::pair<std::uint16_t, std::uint16_t> ports,
-                               const Shaping& shaping) {
-    for (unsigned port = ports.first; port <= ports.second; ++port) {
-        auto socket = listen_on(own.with_port(static_cast<std::uint16_t>(port)), shaping);
-        if (socket || socket.error().cause() != EADDRINUSE) {
+/// Linux lets sockets of one user, and of no other, bind a port together if all have
+/// SO_REUSEPORT. One that does not listen gets no connection. (SO_REUSEADDR would let sockets
+/// of all users do so.)
+Result<UniqueFd> hold_port(int family, std::uint16_t port) {
+    TRY(const auto any, Address::parse(family == AF_INET6 ? "::" : "0.0.0.0", port));
+    TRY(auto socket, make_socket(family, {}));
+    const int on = 1;
+    if (family == AF_INET6) {  // IPv4 has a socket of its own.
+        static_cast<void>(
+            ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on));
+    }
+    static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on));
+    TRY(bind_to(socket.get(), any));
+    return socket;
+}
+
+Result<UniqueFd> listen_on_held(const Address& own, const Shaping& shaping) {
+    return listen_on(own, shaping, SO_REUSEPORT);
+}
+
+Result<UniqueFd> listen_in_range(const Address& own,
+                                 std::pair<std::uint16_t, std::uint16_t> ports,
+                                 const Shaping& shaping) {
+    for (unsigned port = ports.first;; ++port) {
+        auto socket =
+            listen_on(own.with_port(static_cast<std::uint16_t>(port)), shaping, SO_REUSEADDR);
+        if (socket || socket.error().cause() != EADDRINUSE || port >= ports.second) {
             return socket;
         }
     }
-    return listen_on(own.with_port(0), shaping);
+}
+
+Result<UniqueFd> open_listener(const Address& own,
+                               std::pair<std::uint16_t, std::uint16_t> ports,
+                               const Shaping& shaping) {
+    auto socket = listen_in_range(own, ports, shaping);
+    return socket || socket.error().cause() != EADDRINUSE
+               ? std::move(socket)
+               : listen_on(own.with_port(0), shaping, SO_REUSEADDR);
 }
 
 Shaping shaping_of(int listener) {

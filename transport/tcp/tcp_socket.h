@@ -30,9 +30,24 @@ struct Shaping {
     return bits_per_s > 0 && bits_per_s < 100'000'000'000;
 }
 
-/// Listens on the address `own`, on the first port of `first` .. `last` that is free. If other
-/// programs have all of them it is a port that the kernel chooses, so that no user can keep a
-/// stage from its port.
+/// Holds a TCP port of all of this host's addresses of a family (AF_INET, AF_INET6) against
+/// processes of other users; accepts nothing itself. Processes of the same user can listen on
+/// it by listen_on_held(). Fails with EADDRINUSE if another program has the port on any
+/// address.
+[[nodiscard]] Result<UniqueFd> hold_port(int family, std::uint16_t port);
+
+/// Listens on `own`, a port that the process holds. The kernel does not refuse a second
+/// listener of the process on it.
+[[nodiscard]] Result<UniqueFd> listen_on_held(const Address& own, const Shaping& shaping);
+
+/// Listens on the address `own`, on the first port of `first` .. `last` that is free. Fails
+/// with EADDRINUSE if other programs have all of them.
+[[nodiscard]] Result<UniqueFd> listen_in_range(const Address& own,
+                                               std::pair<std::uint16_t, std::uint16_t> ports,
+                                               const Shaping& shaping);
+
+/// The same, or else on a port that the kernel chooses, so that no user can keep a stage from
+/// its port.
 [[nodiscard]] Result<UniqueFd> open_listener(const Address& own,
                                              std::pair<std::uint16_t, std::uint16_t> ports,
                                              const Shaping& shaping);

@@ -110,9 +110,13 @@ std::optional<Finding> judge_data_ports(const Config& config, const std::string&
     const std::string subject = "DataPortRange";
     const std::string range = std::to_string(config.data_port_range.first) + "-" +
                               std::to_string(config.data_port_range.last);
-    const std::string taken = joined(ports->value("taken", nlohmann::json::array()),
-                                     ",",
-                                     [](const nlohmann::json& port) { return port.dump(); });
+    const auto list = [&](const char* name) {
+        return joined(ports->value(name, nlohmann::json::array()),
+                      ",",
+                      [](const nlohmann::json& port) { return port.dump(); });
+    };
+    const std::string taken = list("taken");
+    const std::string taken_tcp = list("taken_tcp");
     const auto held = ports->value("held", std::uint64_t{0});
     if (held < config.policies.flows) {
         return wrong(subject,
@@ -125,8 +129,13 @@ std::optional<Finding> judge_data_ports(const Config& config, const std::string&
                         "other programs have the UDP ports " + taken + " of " + range +
                             " ('ss -lunp' says which); files are staged by the others");
     }
+    if (!taken_tcp.empty()) {
+        return doubtful(subject,
+                        "other programs have the TCP ports " + taken_tcp + " of " + range +
+                            " ('ss -ltnp' says which); files are staged by the others");
+    }
     return fine(subject,
-                "stagecastd holds " + std::to_string(held) + " of the UDP ports " + range +
+                "stagecastd holds " + std::to_string(held) + " of the ports " + range +
                     "; between nodes a firewall must let them pass, too");
 }
 

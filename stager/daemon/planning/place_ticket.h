@@ -14,6 +14,7 @@
 
 namespace stage {
 
+class DataPorts;
 class Loop;
 
 class PlaceTicket {
@@ -21,8 +22,8 @@ class PlaceTicket {
     using OnPlace = std::function<void()>;
 
     /// The references outlive it.
-    PlaceTicket(Loop& loop, const Config& config, StagePlaces& places)
-        : loop_{loop}, config_{config}, places_{places} {}
+    PlaceTicket(Loop& loop, const Config& config, const DataPorts& ports, StagePlaces& places)
+        : loop_{loop}, config_{config}, ports_{ports}, places_{places} {}
     PlaceTicket(const PlaceTicket&) = delete;
     PlaceTicket& operator=(const PlaceTicket&) = delete;
     ~PlaceTicket() { give_back(); }
@@ -36,10 +37,17 @@ class PlaceTicket {
     void give_back();
 
     [[nodiscard]] bool is_waiting() const { return ticket_ && !has_place_; }
+    /// The place came with a port that the daemon holds.
+    [[nodiscard]] bool has_held_port() const {
+        return ticket_ && places_.has_held_port(*ticket_);
+    }
 
   private:
+    void set_limits();
+
     Loop& loop_;
     const Config& config_;
+    const DataPorts& ports_;
     StagePlaces& places_;
     std::optional<StagePlaces::Ticket> ticket_;
     bool has_place_ = false;  ///< Else `ticket_` waits for it.

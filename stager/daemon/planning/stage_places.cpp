@@ -5,9 +5,25 @@
 
 namespace stage {
 
-void StagePlaces::set_limit(std::size_t limit) {
-    own_.resize(limit);
-    members_.resize(limit * kMemberFactor);
+void StagePlaces::set_limits(const Limits& limits) {
+    own_.resize(limits.stages);
+    members_.resize(limits.stages * kMemberFactor);
+    held_ports_.resize(limits.held_ports);
+    open_ports_.resize(limits.open_ports);
+}
+
+/// Takes a place and a port, or neither; returns whence the port is.
+FairPlaces* StagePlaces::take(FairPlaces& places, std::uint32_t uid) {
+    if (!places.take(uid)) {
+        return nullptr;
+    }
+    for (FairPlaces* const ports : {&held_ports_, &open_ports_}) {
+        if (ports->take(uid)) {
+            return ports;
+        }
+    }
+    places.leave(uid);
+    return nullptr;
 }
 
 std::optional<StagePlaces::Ticket> StagePlaces::wait(std::uint32_t uid, OnPlace on_place) {
@@ -15,16 +31,18 @@ std::optional<StagePlaces::Ticket> StagePlaces::wait(std::uint32_t uid, OnPlace 
         return std::nullopt;
     }
     const Ticket ticket = ++last_;
-    entries_[ticket] = {.uid = uid, .kind = Kind::waiting, .on_place = std::move(on_place)};
+    entries_[ticket] = {
+        .uid = uid, .kind = Kind::waiting, .ports = nullptr, .on_place = std::move(on_place)};
     serve();
     return ticket;
 }
 
 std::optional<StagePlaces::Ticket> StagePlaces::take_as_member(std::uint32_t uid) {
-    if (!members_.take(uid)) {
+    FairPlaces* const ports = take(members_, uid);
+    if (ports == nullptr) {
         return std::nullopt;
     }
-    entries_[++last_] = {.uid = uid, .kind = Kind::member, .on_place = {}};
+    entries_[++last_] = {.uid = uid, .kind = Kind::member, .ports = ports, .on_place = {}};
     return last_;
 }
 
@@ -39,7 +57,15 @@ void StagePlaces::leave(Ticket ticket) {
                          : entry.kind == Kind::own   ? own_
                                                      : members_;
     places.leave(entry.uid);
+    if (entry.ports != nullptr) {
+        entry.ports->leave(entry.uid);
+    }
     serve();
+}
+
+bool StagePlaces::has_held_port(Ticket ticket) const {
+    const auto found = entries_.find(ticket);
+    return found != entries_.end() && found->second.ports == &held_ports_;
 }
 
 /// The stage that came first has the next place, unless it is of a user who has a share
@@ -47,7 +73,11 @@ void StagePlaces::leave(Ticket ticket) {
 void StagePlaces::serve() {
     std::vector<OnPlace> served;
     for (auto& [ticket, entry] : entries_) {
-        if (entry.kind == Kind::waiting && own_.take(entry.uid)) {
+        if (entry.kind != Kind::waiting) {
+            continue;
+        }
+        entry.ports = take(own_, entry.uid);
+        if (entry.ports != nullptr) {
             queue_.leave(entry.uid);
             entry.kind = Kind::own;
             served.push_back(std::exchange(entry.on_place, nullptr));

@@ -7,6 +7,11 @@
 // elsewhere a node does not wait: members have kMemberFactor times as many places, and beyond
 // them a stage fails. Of both kinds one user has as many as are left for others
 // (cache/fair_places.h).
+//
+// With a place of either kind comes a port of the node (run/data_ports.h), for as long as the
+// stage has the place. Of the ports that the daemon holds one user has as many as are left for
+// others, whatever else is the user's; of the ports that are open to all again as many, but
+// there another program can be in the way.
 #pragma once
 
 #include "stager/cache/fair_places.h"
@@ -14,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -21,6 +27,11 @@ namespace stage {
 
 class StagePlaces {
   public:
+    StagePlaces() = default;
+    StagePlaces(const StagePlaces&) = delete;
+    StagePlaces& operator=(const StagePlaces&) = delete;
+    ~StagePlaces() = default;
+
     using Ticket = std::uint64_t;
     using OnPlace = std::function<void()>;
 
@@ -28,9 +39,13 @@ class StagePlaces {
     /// Stages that may wait; more are refused.
     static constexpr std::size_t kMaxWaiting = 2048;
 
-    /// Places for stages that begin here (MaxStagesPerNode). To be called before each of the
-    /// others: a reload of the configuration may change it.
-    void set_limit(std::size_t limit);
+    struct Limits {
+        std::size_t stages = 1;  ///< That begin here: MaxStagesPerNode.
+        std::size_t held_ports = std::numeric_limits<std::size_t>::max();
+        std::size_t open_ports = 0;
+    };
+    /// To be called before each of the others: a reload of the configuration may change them.
+    void set_limits(const Limits& limits);
 
     /// `on_place` is called once there is a place, from here or from another's leave(). It may
     /// call anything but must not destroy this. Nothing: too many of this user's wait already.
@@ -39,6 +54,8 @@ class StagePlaces {
     [[nodiscard]] std::optional<Ticket> take_as_member(std::uint32_t uid);
     /// Gives back the place, or stops waiting for it. Unknown tickets are ignored.
     void leave(Ticket ticket);
+    /// The ticket's place came with a port that the daemon holds.
+    [[nodiscard]] bool has_held_port(Ticket ticket) const;
 
     /// Of stages that began here.
     [[nodiscard]] std::size_t taken() const { return own_.taken(); }
@@ -50,12 +67,16 @@ class StagePlaces {
     struct Entry {
         std::uint32_t uid = 0;
         Kind kind = Kind::waiting;
+        FairPlaces* ports = nullptr;  ///< Of which it has one.
         OnPlace on_place;
     };
+    [[nodiscard]] FairPlaces* take(FairPlaces& places, std::uint32_t uid);
     void serve();
 
     FairPlaces own_{1};
     FairPlaces members_{kMemberFactor};
+    FairPlaces held_ports_{std::numeric_limits<std::size_t>::max()};
+    FairPlaces open_ports_{0};
     FairPlaces queue_{kMaxWaiting};
     Ticket last_ = 0;
     std::map<Ticket, Entry> entries_;  ///< In the order of arrival.

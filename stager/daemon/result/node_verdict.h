@@ -21,6 +21,8 @@ struct SettledFacts {
     const std::string& stage_dir;                 ///< The directory of the job or step here.
     bool is_verbose = false;      ///< --stage-verbose: an ok verdict says what was staged.
     std::string dropped_nodes{};  ///< outcome.h
+    /// Where the worker here listened, if not in DataPortRange.
+    std::optional<std::uint16_t> port_beyond_range{};
     /// This node is one of them, for that reason.
     std::optional<Failure> own_failure{};
     const StageTimes& times;

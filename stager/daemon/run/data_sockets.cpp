@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <optional>
+#include <cerrno>
 
 namespace stage {
 namespace {
@@ -76,9 +76,68 @@ tcp::Shaping relay_shaping(const Config& config, std::size_t rails) {
             .is_multipath = rails > 1 && !tcp::limits_rate(config.rate_max * 8)};
 }
 
+/// Opens sockets on the port that was lent, or on one that is open to all. `open` takes a
+/// sequence of ports.
+template <class Open>
+auto open_on_port(const StagePorts& ports, Open open)
+    -> decltype(open(std::pair<std::uint16_t, std::uint16_t>{})) {
+    if (ports.lent) {
+        auto opened = open(std::pair{*ports.lent, *ports.lent});
+        if (opened || ports.open_to_all.empty()) {
+            return opened;
+        }
+    }
+    for (const auto& run : ports.open_to_all) {
+        auto opened = open(run);
+        if (opened) {
+            return opened;
+        }
+        if (run == ports.open_to_all.back()) {
+            return ports.is_share_used
+                       ? std::move(opened).error().within(
+                             "this user's other stages here have the user's share of the ports "
+                             "that stagecastd holds")
+                       : std::move(opened).error();
+        }
+    }
+    return Error{Blame::node,
+                 "no port of DataPortRange is left for this stage; submit it again, or widen "
+                 "DataPortRange in stagecast.conf"};
+}
+
+/// So that no user can keep a stage from its port, it is any port in the end.
+Result<UniqueFd> open_relay_listener(const Address& own,
+                                     const StagePorts& ports,
+                                     const tcp::Shaping& shaping) {
+    if (ports.lent) {
+        auto listener = tcp::listen_on_held(own.with_port(*ports.lent), shaping);
+        if (listener || listener.error().cause() != EADDRINUSE) {
+            return listener;
+        }
+    }
+    for (const auto& run : ports.open_to_all) {
+        auto listener = tcp::listen_in_range(own, run, shaping);
+        if (listener || listener.error().cause() != EADDRINUSE) {
+            return listener;
+        }
+    }
+    return tcp::listen_in_range(own, {0, 0}, shaping);
+}
+
 }  // namespace
 
+std::optional<std::uint16_t> port_beyond_range(const Config& config,
+                                               const DataSockets& sockets) {
+    const auto bound = sockets.listener ? udp::bound_address(sockets.listener.get())
+                                        : Result<Address>{Address{}};
+    const auto& range = config.data_port_range;
+    const bool is_beyond =
+        bound && bound->port != 0 && (bound->port < range.first || bound->port > range.last);
+    return is_beyond ? std::optional{bound->port} : std::nullopt;
+}
+
 Result<DataSockets> open_relay_sockets(const Config& config,
+                                       const StagePorts& ports,
                                        const udp::Neighbours& neighbours) {
     std::size_t rail_count = 1;
     auto rail = known_rail(neighbours);
@@ -91,9 +150,8 @@ Result<DataSockets> open_relay_sockets(const Config& config,
     if (!rail) {
         return rail.error();
     }
-    const std::pair ports{config.data_port_range.first, config.data_port_range.last};
     TRY(auto listener,
-        tcp::open_listener(rail->address, ports, relay_shaping(config, rail_count)));
+        open_relay_listener(rail->address, ports, relay_shaping(config, rail_count)));
     DataSockets sockets;
     sockets.listener = std::move(listener);
     sockets.interfaces.push_back(rail->name);
@@ -101,6 +159,7 @@ Result<DataSockets> open_relay_sockets(const Config& config,
 }
 
 Result<DataSockets> open_data_sockets(const Config& config,
+                                      const StagePorts& ports,
                                       const udp::GroupFlows& flows,
                                       const udp::Neighbours& neighbours,
                                       bool is_source,
@@ -114,16 +173,20 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                      .force_buffer = true,
                                      .broadcasts = udp::is_broadcast(flows.first),
                                      .is_holder = true};
-    const std::pair ports{config.data_port_range.first, config.data_port_range.last};
     TRY(auto multicast, udp::open_flow_sockets(flows, rails, options));
-    TRY(auto unicast, udp::open_peer_socket(rails.front().address, ports, options));
+    TRY(auto unicast, open_on_port(ports, [&](const auto& run) {
+            return udp::open_peer_socket(rails.front().address, run, options);
+        }));
+    const auto open_rails = [&](const auto& run) {
+        return udp::open_rail_sockets(rails, run, options);
+    };
     TRY(auto others,
-        is_source ? udp::open_rail_sockets(rails, ports, options)
+        is_source ? open_on_port(ports, open_rails)
                   : Result<std::vector<UniqueFd>>{std::vector<UniqueFd>{}});
     DataSockets sockets;
     if (may_relay) {
         TRY(auto listener,
-            tcp::open_listener(
+            open_relay_listener(
                 rails.front().address, ports, relay_shaping(config, rails.size())));
         sockets.listener = std::move(listener);
     }

@@ -13,10 +13,22 @@
 #include "transport/os/unique_fd.h"
 #include "transport/udp/sockets.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stage {
+
+/// The ports of DataPortRange on which a stage's sockets may be, in this order.
+struct StagePorts {
+    std::optional<std::uint16_t> lent;  ///< A port that the daemon holds (data_ports.h).
+    /// Ports that it does not hold: the first and the last of each sequence.
+    std::vector<std::pair<std::uint16_t, std::uint16_t>> open_to_all;
+    /// None is lent because other stages of the user have as many as the user may have.
+    bool is_share_used = false;
+};
 
 struct DataSockets {
     std::vector<UniqueFd> flows;  ///< Members of the multicast group.
@@ -31,6 +43,7 @@ struct DataSockets {
 /// has. Fails (Blame::node) with the key of stagecast.conf that is to be checked. `may_relay`:
 /// with a listener for the relay by which the group may go on.
 [[nodiscard]] Result<DataSockets> open_data_sockets(const Config& config,
+                                                    const StagePorts& ports,
                                                     const udp::GroupFlows& flows,
                                                     const udp::Neighbours& neighbours,
                                                     bool is_source,
@@ -39,6 +52,12 @@ struct DataSockets {
 /// The socket of a relay, on the address that such an entry gives; without an entry on the
 /// address by which the neighbours know this node.
 [[nodiscard]] Result<DataSockets> open_relay_sockets(const Config& config,
+                                                     const StagePorts& ports,
                                                      const udp::Neighbours& neighbours);
+
+/// The listener's port if it is not one of DataPortRange, all TCP ports of which other programs
+/// have; a firewall may block it.
+[[nodiscard]] std::optional<std::uint16_t> port_beyond_range(const Config& config,
+                                                             const DataSockets& sockets);
 
 }  // namespace stage

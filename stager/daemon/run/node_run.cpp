@@ -7,7 +7,6 @@
 #include "stager/daemon/jobs/job_directory.h"
 #include "stager/daemon/jobs/job_roots.h"
 #include "stager/daemon/jobs/verdict_store.h"
-#include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/hosted_wire_up.h"
 #include "stager/daemon/run/tree_wire_up.h"
 #include "stager/daemon/run/worker_order.h"
@@ -313,6 +312,7 @@ void NodeRun::drop_worker() {
         // Not within its own callback.
         basics_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
         worker_.reset();
+        port_.reset();
     }
 }
 
@@ -374,14 +374,13 @@ void NodeRun::open_sockets() {
         fail(Blame::internal, group.error().sentence());
         return;
     }
-    if (!resources_.ports.taken().empty()) {  // Their programs may have ended since.
-        resources_.ports.hold(basics_.config.data_port_range);
-    }
+    const StagePorts ports = borrow_port();
     const udp::GroupFlows flows{
         .first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails};
     auto sockets = order_.plan.relays
-                       ? open_relay_sockets(basics_.config, neighbours())
+                       ? open_relay_sockets(basics_.config, ports, neighbours())
                        : open_data_sockets(basics_.config,
+                                           ports,
                                            flows,
                                            neighbours(),
                                            order_.self == Rank{0},
@@ -401,12 +400,34 @@ void NodeRun::open_sockets() {
         return;
     }
     sockets_ = *std::move(sockets);
+    port_beyond_ = port_beyond_range(basics_.config, sockets_);
+    if (port_beyond_) {
+        basics_.log.warn(
+            "other programs have the TCP ports of DataPortRange ('ss -ltnp' shows which), so a "
+            "worker listens on another port, which a firewall may block",
+            {{"job", order_.request.key.job_id}, {"port", std::uint64_t{*port_beyond_}}});
+    }
+}
+
+StagePorts NodeRun::borrow_port() {
+    sockets_ = {};
+    port_.reset();
+    if (resources_.ports.has_taken()) {  // Their programs may have ended since.
+        resources_.ports.hold(basics_.config.data_port_range);
+    }
+    if (order_.has_held_port) {
+        port_ = resources_.ports.lend();
+    }
+    return {.lent = port_ ? std::optional{port_->port()} : std::nullopt,
+            .open_to_all = resources_.ports.open_to_all(basics_.config.data_port_range),
+            .is_share_used = !order_.has_held_port && resources_.ports.held() > 0};
 }
 
 void NodeRun::move(std::uint16_t port) {
     order_.plan.group_port = port;
     waits_for_port_ = false;
     sockets_ = {};
+    port_.reset();
     go_direct();
 }
 

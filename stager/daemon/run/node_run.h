@@ -10,6 +10,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/outside.h"
 #include "stager/daemon/run/cache_link.h"
+#include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/data_sockets.h"
 #include "stager/daemon/run/wire_up.h"
 #include "stager/daemon/run/worker_order.h"
@@ -20,7 +21,6 @@
 
 namespace stage {
 
-class DataPorts;
 class HostPool;
 class NodeCache;
 class UserClosers;
@@ -94,6 +94,8 @@ class NodeRun final : private WireUpOwner {
     [[nodiscard]] bool has_cards() const { return has_cards_; }
     [[nodiscard]] bool is_gone() const { return !wire_up_ && !worker_; }
     [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
+    /// See port_beyond_range().
+    [[nodiscard]] std::optional<std::uint16_t> port_beyond() const { return port_beyond_; }
     /// Whether this node has done its part of the wire-up, or has every byte.
     [[nodiscard]] bool awaits_others() const;
     [[nodiscard]] const std::string& last_statistics() const { return statistics_; }
@@ -112,6 +114,7 @@ class NodeRun final : private WireUpOwner {
 
     void make_directory(int root);
     void open_sockets();
+    [[nodiscard]] StagePorts borrow_port();
     [[nodiscard]] udp::Neighbours neighbours() const;
     void start_wire_up();
     void drop_wire_up();
@@ -133,6 +136,8 @@ class NodeRun final : private WireUpOwner {
     OutsideFiles outside_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
+    std::unique_ptr<LentPort> port_;  ///< Until the worker has ended.
+    std::optional<std::uint16_t> port_beyond_;
     DataSockets sockets_;  ///< When the worker has them, only the interfaces are left.
 
     std::unique_ptr<WireUp> wire_up_;

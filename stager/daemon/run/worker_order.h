@@ -21,6 +21,9 @@ struct RunOrder {
     StagePlan plan;
     Rank self;
     Instant deadline;
+    /// Its sockets may be on a port that the daemon holds; else on the ports that are open to
+    /// all only.
+    bool has_held_port = false;
 };
 
 /// The place in which the worker works.

@@ -45,7 +45,7 @@ Stage::Stage(Services& services,
       key_{key},
       on_change_{std::move(on_change)},
       result_{services.verdicts, basics_.log, key},
-      place_{basics_.loop, basics_.config, services.places},
+      place_{basics_.loop, basics_.config, services.ports, services.places},
       asker_{basics_.loop, basics_.children},
       notice_{basics_.loop, basics_.children, basics_.log},
       unbegun_{basics_.loop, basics_.children, basics_.log, key, [this] { tell_change(); }},
@@ -407,7 +407,8 @@ void Stage::begin_run() {
                                               .plan = group_->plan(),
                                               .self = group_->self(),
                                               // By then the nodes have said who is late.
-                                              .deadline = group_->deadline()});
+                                              .deadline = group_->deadline(),
+                                              .has_held_port = place_.has_held_port()});
     run_->begin(*root);
 }
 
@@ -679,6 +680,7 @@ NodeVerdict Stage::own_verdict(const GroupVerdict& verdict) const {
          .is_verbose = options_.is_verbose,
          .dropped_nodes =
              group_ ? names_of_dropped(verdict, group_->group().seat().names) : std::string{},
+         .port_beyond_range = run_ ? run_->port_beyond() : std::nullopt,
          .own_failure = why_dropped(),
          .times = times_});
 }

@@ -16,6 +16,9 @@ TEST_CASE("the doctor tells which of the data ports stagecastd lacks") {
     const auto few = judged(R"({"data_ports":{"held":3,"taken":[6831]}})");
     CHECK(few->health == Health::wrong);
     CHECK_THAT(few->sentence, Catch::Contains("holds 3 of the UDP ports"));
+    const auto tcp = judged(R"({"data_ports":{"held":32,"taken":[],"taken_tcp":[6840]}})");
+    CHECK(tcp->health == Health::doubtful);
+    CHECK_THAT(tcp->sentence, Catch::Contains("TCP ports 6840"));
     // That no daemon answers, or an older one, is another check's to say.
     CHECK_FALSE(judged(""));
     CHECK_FALSE(judged("[]"));

@@ -30,6 +30,7 @@ class ServicesWorld {
     explicit ServicesWorld(std::vector<SpawnRole> roles = {}) {
         config.run_dir = scratch.path("run");
         config.libexec_dir = scratch.path("libexec");
+        config.data_port_range = {.first = 6830, .last = 6893};
         config.connect_timeout = std::chrono::seconds{5};
         config.stage_timeout = std::chrono::seconds{60};
         links.node_name = "n0";
@@ -90,8 +91,7 @@ class ServicesWorld {
 
   private:
     UniqueFd open_scratch() const {
-        return UniqueFd{
-            ::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+        return UniqueFd{::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     }
 
     Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};

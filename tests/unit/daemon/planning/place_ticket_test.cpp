@@ -18,8 +18,9 @@ TEST_CASE("a ticket waits until another one is given back") {
     world.config.max_stages_per_node = 1;
     const StagePlaces& places = world.services->places;
     std::optional<PlaceTicket> first;
-    first.emplace(world.loop(), world.config, world.services->places);
-    PlaceTicket second{world.loop(), world.config, world.services->places};
+    first.emplace(world.loop(), world.config, world.services->ports, world.services->places);
+    PlaceTicket second{
+        world.loop(), world.config, world.services->ports, world.services->places};
     int turns = 0;
     REQUIRE(first->wait(kAlice, [&] { ++turns; }));
     REQUIRE(second.wait(kBob, [&] { ++turns; }));
@@ -38,7 +39,8 @@ TEST_CASE("a ticket waits until another one is given back") {
 TEST_CASE("a ticket that is given back before its turn is not called") {
     ServicesWorld world;
     world.config.max_stages_per_node = 1;
-    PlaceTicket ticket{world.loop(), world.config, world.services->places};
+    PlaceTicket ticket{
+        world.loop(), world.config, world.services->ports, world.services->places};
     bool has_turn = false;
     REQUIRE(ticket.wait(kAlice, [&] { has_turn = true; }));
     ticket.give_back();
@@ -56,25 +58,28 @@ TEST_CASE("a member's place is there at once or not at all, and the message coun
     std::vector<std::unique_ptr<PlaceTicket>> tickets;
     bool is_taken = true;
     for (std::uint32_t uid = 1; is_taken; ++uid) {
-        tickets.push_back(
-            std::make_unique<PlaceTicket>(world.loop(), world.config, world.services->places));
+        tickets.push_back(std::make_unique<PlaceTicket>(
+            world.loop(), world.config, world.services->ports, world.services->places));
         is_taken = tickets.back()->take_as_member(uid);
         CHECK_FALSE(tickets.back()->is_waiting());
     }
     CHECK(tickets.size() == StagePlaces::kMemberFactor + 1);
     CHECK(no_place_for_member(world.config, world.services->places) ==
-          "it is already staging files for 8 other jobs or steps that began on other nodes (8 "
-          "times MaxStagesPerNode=1, of which one user has half at most); submit it again");
+          "it is already staging files for 8 other jobs or steps that began on other nodes (at "
+          "most 8 times MaxStagesPerNode=1; of these places, and of the ports of "
+          "DataPortRange, one user has half at most); submit it again");
     CHECK(no_place_became_free(world.config, world.services->places, "5 s") ==
-          "it is already staging files for 0 other jobs or steps (MaxStagesPerNode=1, of which "
-          "one user has half at most), and no place became free within 5 s; submit it again");
+          "it is already staging files for 0 other jobs or steps (MaxStagesPerNode=1; of these "
+          "places, and of the ports of DataPortRange, one user has half at most), and none "
+          "became free within 5 s; submit it again");
 }
 
 // The first node's own plan may come from another node while this one still waits for a place.
 TEST_CASE("a ticket that waits is no member's place") {
     ServicesWorld world;
     world.config.max_stages_per_node = 1;
-    PlaceTicket ticket{world.loop(), world.config, world.services->places};
+    PlaceTicket ticket{
+        world.loop(), world.config, world.services->ports, world.services->places};
     REQUIRE(ticket.wait(kAlice, [] {}));
     CHECK_FALSE(ticket.take_as_member(kAlice));
 }

@@ -22,7 +22,8 @@ class WaitWorld {
     }
 
     ServicesWorld world;
-    PlaceTicket place{world.loop(), world.config, world.services->places};
+    PlaceTicket place{
+        world.loop(), world.config, world.services->ports, world.services->places};
     JobWatch watch{world.loop(),
                    world.services->basics.children,
                    world.config,
@@ -69,7 +70,10 @@ TEST_CASE("a stage that can't begin here says why at once", "[root]") {
     }
     SECTION("no place became free in its time") {
         one.world.config.max_stages_per_node = 1;
-        PlaceTicket other{one.world.loop(), one.world.config, one.world.services->places};
+        PlaceTicket other{one.world.loop(),
+                          one.world.config,
+                          one.world.services->ports,
+                          one.world.services->places};
         bool has_place = false;
         REQUIRE(other.wait(2002, [&] { has_place = true; }));
         one.world.run_until([&] { return has_place; });

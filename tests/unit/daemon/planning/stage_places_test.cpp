@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace stage;
@@ -16,7 +17,7 @@ constexpr std::uint32_t kBob = 2002;
 /// Who got a place, in order.
 class World {
   public:
-    explicit World(std::size_t limit) { places.set_limit(limit); }
+    explicit World(std::size_t limit) { places.set_limits({.stages = limit}); }
     StagePlaces::Ticket wait(std::uint32_t uid, const std::string& name) {
         const auto ticket = places.wait(uid, [this, name] { served.push_back(name); });
         REQUIRE(ticket);
@@ -98,13 +99,60 @@ TEST_CASE(
     World world{2};
     const auto first = world.wait(kAlice, "first");
     world.wait(kAlice, "second");
-    world.places.set_limit(8);
+    world.places.set_limits({.stages = 8});
     const auto third = world.wait(kAlice, "third");
     CHECK(world.served == std::vector<std::string>{"first", "second", "third"});
-    world.places.set_limit(1);
+    world.places.set_limits({.stages = 1});
     world.wait(kBob, "bob");
     world.places.leave(first);
     CHECK(world.served.size() == 3);
     world.places.leave(third);
     CHECK(world.served.size() == 3);
+}
+
+namespace {
+
+/// Takes members' places until there is none; how many, and how many of these have a port that
+/// is held.
+std::pair<std::size_t, std::size_t> take_all(StagePlaces& places, std::uint32_t uid) {
+    std::pair<std::size_t, std::size_t> taken;
+    while (const auto ticket = places.take_as_member(uid)) {
+        ++taken.first;
+        taken.second += places.has_held_port(*ticket) ? 1U : 0U;
+    }
+    return taken;
+}
+
+}  // namespace
+
+TEST_CASE("one user's stages, of whatever kind, leave ports that are held for other users") {
+    World world{16};
+    world.places.set_limits({.stages = 16, .held_ports = 32, .open_ports = 32});
+    CHECK(take_all(world.places, kAlice) == std::pair<std::size_t, std::size_t>{32, 16});
+    // The ports that are open to all may be in use by whatever program.
+    const auto bobs = world.places.take_as_member(kBob);
+    REQUIRE(bobs);
+    CHECK(world.places.has_held_port(*bobs));
+    world.wait(kAlice, "alice");
+    CHECK(world.served.empty());
+    world.wait(kBob, "bob");
+    CHECK(world.served == std::vector<std::string>{"bob"});
+}
+
+TEST_CASE("a stage that begins here waits for a port as for a place") {
+    World world{16};
+    world.places.set_limits({.stages = 16, .held_ports = 2});
+    const auto first = world.wait(kAlice, "first");
+    world.wait(kAlice, "second");
+    CHECK(world.served == std::vector<std::string>{"first"});
+    CHECK(world.places.taken() == 1);
+    CHECK(world.places.take_as_member(kBob));
+    world.places.leave(first);
+    CHECK(world.served == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("a node with one port stages with that one") {
+    World world{16};
+    world.places.set_limits({.stages = 16, .held_ports = 1});
+    CHECK(take_all(world.places, kAlice) == std::pair<std::size_t, std::size_t>{1, 1});
 }

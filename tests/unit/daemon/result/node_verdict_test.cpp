@@ -67,6 +67,22 @@ TEST_CASE("a failed one has no paths, and one line of text") {
     CHECK(facts.sentence == verdict.sentence);
 }
 
+TEST_CASE("a failure names the port on which a worker listened if a firewall may block it") {
+    const GroupVerdict failed{VerdictState::failed, Blame::node, "node n1: no connection"};
+    const std::optional<WorkerOutcome> none;
+    const StageTimes times = some_times();
+    const SettledFacts known{.key = kKey,
+                             .nodes = 2,
+                             .outcome = none,
+                             .stage_dir = kStageDir,
+                             .port_beyond_range = std::uint16_t{40'123},
+                             .times = times};
+    CHECK_THAT(node_verdict(failed, known).verdict.sentence,
+               Catch::StartsWith("node n1: no connection; ") &&
+                   Catch::Contains("TCP port 40123") && Catch::Contains("DataPortRange"));
+    CHECK(node_verdict({VerdictState::ok, Blame::node, ""}, known).verdict.sentence.empty());
+}
+
 TEST_CASE("a dropped node's tasks may not start, and the others' know its name") {
     const GroupVerdict partial{.state = VerdictState::partial,
                                .blame = Blame::node,

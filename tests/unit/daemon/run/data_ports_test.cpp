@@ -3,6 +3,7 @@
 
 #include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
+#include "transport/tcp/tcp_socket.h"
 #include "transport/udp/sockets.h"
 
 #include <catch2/catch.hpp>
@@ -24,8 +25,8 @@ Address at(const char* text, std::uint16_t port) {
     return *parsed;
 }
 
-UniqueFd bound(const Address& address, int option = 0) {
-    UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+UniqueFd bound(const Address& address, int option = 0, int kind = SOCK_DGRAM) {
+    UniqueFd fd{::socket(address.family(), kind | SOCK_CLOEXEC, 0)};
     const int on = 1;
     if (option != 0) {
         static_cast<void>(::setsockopt(fd.get(), SOL_SOCKET, option, &on, sizeof on));
@@ -43,12 +44,17 @@ int taken_by_user() {
             ::_exit(99);
         }
         for (unsigned port = kRange.first; port <= kRange.last; ++port) {
-            for (const char* address :
-                 {"0.0.0.0", "127.0.0.1", "239.77.0.3", "255.255.255.255"}) {
-                for (const int option : {0, SO_REUSEADDR, SO_REUSEPORT}) {
+            for (const int option : {0, SO_REUSEADDR, SO_REUSEPORT}) {
+                for (const char* address :
+                     {"0.0.0.0", "127.0.0.1", "239.77.0.3", "255.255.255.255"}) {
                     const auto place =
                         Address::parse(address, static_cast<std::uint16_t>(port));
                     taken += place && bound(*place, option) ? 1 : 0;
+                }
+                for (const char* address : {"0.0.0.0", "127.0.0.1", "::", "::1"}) {
+                    const auto place =
+                        Address::parse(address, static_cast<std::uint16_t>(port));
+                    taken += place && bound(*place, option, SOCK_STREAM) ? 1 : 0;
                 }
             }
         }
@@ -95,6 +101,13 @@ TEST_CASE("a user can take no port of the daemon's, and stages can use them all"
         peers.push_back(*std::move(peer));
     }
     CHECK(used.size() == 8);
+    std::vector<UniqueFd> listeners;
+    for (const std::uint16_t port : used) {
+        auto listener =
+            tcp::listen_on_held(at("127.0.0.1", port), {.is_multipath = port % 2 == 0});
+        REQUIRE(listener);
+        listeners.push_back(*std::move(listener));
+    }
     CHECK_FALSE(
         udp::open_peer_socket(at("127.0.0.1", 0), {kRange.first, kRange.last}, options()));
     CHECK(taken_by_user() == 0);
@@ -124,6 +137,7 @@ TEST_CASE("ports of other programs are left out, and flows lie side by side") {
     DataPorts ports;
     ports.hold(kRange);
     CHECK(ports.taken() == DataPorts::Ports{foreign});
+    CHECK(ports.open_to_all(kRange) == std::vector<DataPorts::Run>{{foreign, foreign}});
     std::set<std::uint16_t> drawn;
     for (std::uint32_t draw = 0; draw < 20; ++draw) {
         drawn.insert(ports.draw(kRange, 3, draw, {}).value_or(0));
@@ -132,6 +146,43 @@ TEST_CASE("ports of other programs are left out, and flows lie side by side") {
     CHECK(ports.draw(kRange, 4, 0, {}) == 41504);
     CHECK_FALSE(ports.draw(kRange, 4, 0, {41506}));
     CHECK_FALSE(ports.draw(kRange, 5, 0, {}));
+}
+
+TEST_CASE("a held port is lent to one stage at a time, first those that TCP has, too") {
+    const auto foreign = static_cast<std::uint16_t>(kRange.first + 1);
+    const UniqueFd server = bound(at("127.0.0.1", foreign), 0, SOCK_STREAM);
+    REQUIRE(server);
+    DataPorts ports;
+    ports.hold(kRange);
+    CHECK(ports.taken_tcp() == DataPorts::Ports{foreign});
+    CHECK(ports.held() == 8);
+    CHECK(ports.open_to_all(kRange).empty());
+    std::vector<std::unique_ptr<LentPort>> lent;
+    while (auto port = ports.lend()) {
+        lent.push_back(std::move(port));
+    }
+    REQUIRE(lent.size() == 8);
+    CHECK(lent.at(0)->port() == kRange.first);
+    CHECK(lent.at(1)->port() == kRange.first + 2);
+    CHECK(lent.back()->port() == foreign);
+    lent.at(2).reset();
+    const auto again = ports.lend();
+    REQUIRE(again);
+    CHECK(again->port() == kRange.first + 3);
+}
+
+TEST_CASE("of other programs' ports those are held that they have left") {
+    DataPorts ports;
+    {
+        const UniqueFd server = bound(at("127.0.0.1", kRange.first), 0, SOCK_STREAM);
+        const UniqueFd agent = bound(at("127.0.0.1", kRange.last));
+        REQUIRE((server && agent));
+        ports.hold(kRange);
+        CHECK(ports.has_taken());
+    }
+    ports.hold(kRange);
+    CHECK_FALSE(ports.has_taken());
+    CHECK_FALSE(bound(at("0.0.0.0", kRange.first), SO_REUSEADDR, SOCK_STREAM));
 }
 
 TEST_CASE("ports of a range that is not the site's any more are let go") {
