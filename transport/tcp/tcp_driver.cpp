@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 namespace stage::tcp {
@@ -17,7 +18,9 @@ namespace {
 
 constexpr std::size_t kEventsMax = 64;
 constexpr std::size_t kUnprovedMax = 64;
-constexpr int kAcceptsMax = 32;  ///< In a turn.
+/// In a turn: other hosts and users can connect faster than the loop turns, and members'
+/// connections wait among theirs.
+constexpr int kAcceptsMax = 256;
 constexpr std::uint32_t kListener = 0;
 constexpr std::uint32_t kDialler = 1;
 constexpr std::uint32_t kFirstLink = 2;
@@ -31,10 +34,27 @@ epoll_event event_of(std::uint32_t id, bool writes) {
     return event;
 }
 
+bool is_before(const IpAddress& one, const IpAddress& other) {
+    return std::tie(one.family, one.octets) < std::tie(other.family, other.octets);
+}
+
+/// From this member's own address another one connects only if it is on the same host.
+std::vector<IpAddress> others_of(const TcpEndpoints& endpoints) {
+    std::vector<IpAddress> others;
+    for (std::size_t rank = 0; rank < endpoints.members.size(); ++rank) {
+        if (rank != endpoints.own.index()) {
+            others.push_back(endpoints.members[rank].ip);
+        }
+    }
+    std::ranges::sort(others, is_before);
+    return others;
+}
+
 }  // namespace
 
 TcpDriver::TcpDriver(TcpEndpoints endpoints)
     : endpoints_{std::move(endpoints)},
+      others_{others_of(endpoints_)},
       dialler_{endpoints_.members[endpoints_.own.index()], endpoints_.shaping},
       events_{::epoll_create1(EPOLL_CLOEXEC)},
       next_id_{kFirstLink} {
@@ -102,9 +122,11 @@ LinkEvent::Kind TcpDriver::end_of(const Link& link) {
     return LinkEvent::Kind::narrowed;
 }
 
-/// Too many that prove nothing are no members: the oldest goes.
+bool TcpDriver::is_other_members(const IpAddress& address) const {
+    return std::ranges::binary_search(others_, address, is_before);
+}
+
 void TcpDriver::accept_some() {
-    const auto is_unproved = [](const auto& each) { return !each.second.to; };
     for (int count = 0; count < kAcceptsMax; ++count) {
         UniqueFd socket = accept_connection(endpoints_.listener.get(), endpoints_.shaping);
         if (!socket) {
@@ -113,15 +135,39 @@ void TcpDriver::accept_some() {
             }
             return;
         }
-        if (std::ranges::count_if(links_, is_unproved) >=
-            static_cast<std::ptrdiff_t>(kUnprovedMax)) {
-            end(std::ranges::find_if(links_, is_unproved)->first);
+        const auto peer = peer_of(socket.get());
+        if (!peer || !is_other_members(peer->ip)) {
+            end_by_reset(socket.get());
+            continue;
         }
+        make_room();
         const std::uint32_t id = next_id_++;
         if (begin_waiting(socket.get(), id, false)) {
-            links_.emplace(id, Link{.connection = {std::move(socket), 0}, .to = {}});
+            links_.emplace(
+                id, Link{.connection = {std::move(socket), 0}, .to = {}, .from = peer->ip});
         }
     }
+}
+
+/// Too many that prove nothing are no members: the oldest goes of the address that has the most
+/// of them, so that users of one node are in the way of no other node.
+void TcpDriver::make_room() {
+    std::map<IpAddress, std::size_t, decltype(&is_before)> counts{&is_before};
+    std::size_t unproved = 0;
+    for (const auto& [id, link] : links_) {
+        if (!link.to) {
+            ++counts[link.from];
+            ++unproved;
+        }
+    }
+    if (unproved < kUnprovedMax) {
+        return;
+    }
+    const auto most =
+        std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    end(std::ranges::find_if(links_, [&](const auto& each) {
+            return !each.second.to && each.second.from == most->first;
+        })->first);
 }
 
 /// A listener that cannot be accepted from would be readable all the time.

@@ -2,8 +2,10 @@
 //
 // A peer that connects here is known by the first packet that it proves to have sealed
 // (Driver::prove); until then the connection carries nothing else, and of such connections
-// there are few. A peer may have a connection for each flow; a second one for the same replaces
-// the first. What a connection is still to send is kept until it is taken, and then reported.
+// there are few. A member connects from the address of its card (begin_connection()): a
+// connection from any other address is closed at once. A peer may have a connection for each
+// flow; a second one for the same replaces the first. What a connection is still to send is
+// kept until it is taken, and then reported.
 #pragma once
 
 #include "transport/base/address.h"
@@ -51,12 +53,15 @@ class TcpDriver final : public Driver {
         bool awaits_write = false;
         PathProbe probe{};
         std::optional<Instant> opened_at{};  ///< If this member made it.
+        IpAddress from{};                    ///< If the peer made it.
     };
     using Links = std::map<std::uint32_t, Link>;
 
     void look_again();
     [[nodiscard]] LinkEvent::Kind end_of(const Link& link);
     void accept_some();
+    [[nodiscard]] bool is_other_members(const IpAddress& address) const;
+    void make_room();
     void set_listening(bool listens);
     [[nodiscard]] bool begin_waiting(int descriptor, std::uint32_t id, bool writes);
     void dialled();
@@ -66,6 +71,7 @@ class TcpDriver final : public Driver {
     void report(LinkEnd to, LinkEvent::Kind kind);
 
     TcpEndpoints endpoints_;
+    std::vector<IpAddress> others_;  ///< The addresses of the other members, sorted.
     TcpDialler dialler_;
     UniqueFd events_;  ///< epoll: the listener, the dialler, and connections by their number.
     Links links_;

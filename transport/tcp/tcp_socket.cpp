@@ -214,4 +214,13 @@ UniqueFd accept_connection(int listener, const Shaping& shaping) {
     return fd;
 }
 
+Result<Address> peer_of(int socket) {
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) {
+        return Error::from_errno(Blame::node, "asking for the address of a TCP connection");
+    }
+    return Address::from_socket(reinterpret_cast<const sockaddr*>(&peer), length);
+}
+
 }  // namespace stage::tcp

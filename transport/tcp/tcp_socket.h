@@ -74,5 +74,7 @@ void end_by_reset(int socket);
 
 /// Takes a connection that waits at the listener; an invalid descriptor if none does.
 [[nodiscard]] UniqueFd accept_connection(int listener, const Shaping& shaping);
+/// The address of a connection's other end.
+[[nodiscard]] Result<Address> peer_of(int socket);
 
 }  // namespace stage::tcp

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 
@@ -25,11 +26,11 @@ struct Members {
     std::vector<Address> addresses;
 };
 
-Members open_members(std::size_t count) {
+Members open_members(const std::vector<std::string>& hosts) {
     Members members;
-    std::vector<tcp::TcpEndpoints> endpoints(count);
-    for (std::size_t rank = 0; rank < count; ++rank) {
-        const auto own = Address::parse("127.0.0.1", 0);
+    std::vector<tcp::TcpEndpoints> endpoints(hosts.size());
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+        const auto own = Address::parse(hosts[rank], 0);
         REQUIRE(own);
         auto listener = tcp::open_listener(*own, kPorts, {});
         REQUIRE(listener);
@@ -45,6 +46,26 @@ Members open_members(std::size_t count) {
         members.drivers.push_back(std::make_unique<tcp::TcpDriver>(std::move(each)));
     }
     return members;
+}
+
+Members open_members(std::size_t count) {
+    return open_members(std::vector<std::string>(count, "127.0.0.1"));
+}
+
+/// A connection from an address to a member, which accepts it.
+UniqueFd connect_from(const std::string& host, Members& members, Rank to) {
+    auto made =
+        tcp::begin_connection(*Address::parse(host, 0), members.addresses[to.index()], {});
+    REQUIRE(made);
+    std::vector<ReceivedPacket> packets;
+    REQUIRE(members.drivers[to.index()]->receive(packets, {}));
+    CHECK(packets.empty());
+    return *std::move(made);
+}
+
+bool is_open(const UniqueFd& connection) {
+    char byte = 0;
+    return ::recv(connection.get(), &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 /// A train of packets of one size, whose first byte is `mark`, to a peer that is connected to
@@ -255,6 +276,42 @@ TEST_CASE("connections that say nothing take no member's place", "[tcp]") {
     }
     send(child, Rank{0}, 'r', 60, 1);
     CHECK(receive(parent, child, 1, Rank{1}) == "r");
+}
+
+TEST_CASE("a connection from an address that is no other member's is closed at once", "[tcp]") {
+    Members members = open_members({"127.0.0.1", "127.0.0.2"});
+    // The member's own address is other users' of its node.
+    CHECK_FALSE(is_open(connect_from("127.0.0.9", members, Rank{0})));
+    CHECK_FALSE(is_open(connect_from("127.0.0.1", members, Rank{0})));
+    CHECK(is_open(connect_from("127.0.0.2", members, Rank{0})));
+    send(*members.drivers[1], Rank{0}, 'r', 60, 1);
+    CHECK(receive(*members.drivers[0], *members.drivers[1], 1, Rank{1}) == "r");
+}
+
+TEST_CASE("connections from one member's host are in the way of no other member", "[tcp]") {
+    Members members = open_members({"127.0.0.1", "127.0.0.2", "127.0.0.3"});
+    const UniqueFd first = connect_from("127.0.0.2", members, Rank{0});
+    std::vector<UniqueFd> flood;
+    for (int i = 0; i < 200; ++i) {
+        flood.push_back(connect_from("127.0.0.3", members, Rank{0}));
+    }
+    CHECK(is_open(first));
+    CHECK_FALSE(is_open(flood.front()));
+    CHECK(is_open(flood.back()));
+}
+
+TEST_CASE("many connections are accepted in a turn", "[tcp]") {
+    Members members = open_members({"127.0.0.1", "127.0.0.2"});
+    std::vector<UniqueFd> unproved;
+    for (int i = 0; i < 200; ++i) {
+        auto made =
+            tcp::begin_connection(*Address::parse("127.0.0.9", 0), members.addresses[0], {});
+        REQUIRE(made);
+        unproved.push_back(*std::move(made));
+    }
+    const UniqueFd member = connect_from("127.0.0.2", members, Rank{0});
+    CHECK(std::ranges::none_of(unproved, is_open));
+    CHECK(is_open(member));
 }
 
 TEST_CASE("the end of a peer, and a peer that is not there, are reported", "[tcp]") {
