@@ -3,6 +3,7 @@
 #include "stager/spec/amount.h"
 
 #include <pwd.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +20,11 @@ struct Remedy {
     std::string_view advice;
 };
 
+constexpr std::string_view kDeadMount =
+    "it is mounted (FUSE), and the program that served it has ended; unmount it (fusermount "
+    "-u) "
+    "or mount it again";
+
 constexpr std::array kSourceRemedies{
     Remedy{ENOENT, Blame::user, "check the path"},
     Remedy{EACCES, Blame::user, "give yourself read permission on it and its directories"},
@@ -27,6 +33,11 @@ constexpr std::array kSourceRemedies{
     Remedy{ELOOP, Blame::user, "its symbolic links form a loop"},
     Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
     Remedy{EIO, Blame::node, "the file system it is on is failing, tell the administrator"},
+    Remedy{EAGAIN,
+           Blame::node,
+           "another process here, such as a file server, does not give back its lease on it, "
+           "tell the administrator"},
+    Remedy{ENOTCONN, Blame::user, kDeadMount},
     Remedy{ESTALE, Blame::node, "it was replaced on the file server, submit the job again"},
     Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
 };
@@ -50,6 +61,7 @@ constexpr std::array kTargetRemedies{
            "the file system takes no more hard links to one file, choose another destination, "
            "or make some of them files"},
     Remedy{EBUSY, Blame::user, "it is a mount point, name a directory in it"},
+    Remedy{ENOTCONN, Blame::user, kDeadMount},
     Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
     Remedy{ENFILE, Blame::node, "too many files are open on the node, tell the administrator"},
     Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
@@ -70,6 +82,19 @@ std::string unknown_user_advice() {
     return "this node has no user with uid " + std::to_string(::geteuid()) +
            ", so only your group " + std::to_string(::getegid()) +
            " is used: tell the administrator, or give that group permission";
+}
+
+/// True if the file system of `path`, or of what exists above it, has used up its inodes.
+bool lacks_inodes(std::string path) {
+    struct statvfs about {};
+    while (::statvfs(path.c_str(), &about) != 0) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == std::string::npos || path == "/") {
+            return false;
+        }
+        path.resize(slash == 0 ? 1 : slash);
+    }
+    return about.f_files != 0 && about.f_favail == 0;
 }
 
 template <std::size_t Count>
@@ -93,6 +118,12 @@ Error source_error(const std::string& path, int cause) {
 }
 
 Error target_error(const std::string& path, int cause) {
+    if (cause == ENOSPC && lacks_inodes(path)) {
+        return Error::from_errno(Blame::user, path, cause)
+            .remedy(
+                "its file system has space but no inodes left; remove some files there, or "
+                "choose another destination");
+    }
     return with_remedy(kTargetRemedies, path, cause);
 }
 

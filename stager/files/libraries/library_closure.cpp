@@ -2,6 +2,7 @@
 
 #include "stager/disk/disk_error.h"
 #include "stager/disk/disk_io.h"
+#include "stager/disk/open_to_read.h"
 #include "stager/files/libraries/elf_needs.h"
 #include "transport/os/unique_fd.h"
 
@@ -28,7 +29,7 @@ struct Object {
 
 Result<ElfNeeds> needs_of(const std::string& path) {
     struct stat status {};
-    const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    const UniqueFd file = open_to_read(path);
     if (!file || ::fstat(file.get(), &status) != 0) {
         return source_error(path, errno);
     }

@@ -1,6 +1,7 @@
 #include "stager/files/libraries/library_places.h"
 
 #include "stager/disk/disk_io.h"
+#include "stager/disk/open_to_read.h"
 #include "transport/os/names_in.h"
 #include "transport/os/unique_fd.h"
 
@@ -106,8 +107,8 @@ bool is_of_c_library(std::string_view name) {
 }
 
 bool have_other_bytes(const std::string& one, const std::string& other) {
-    const UniqueFd left{::open(one.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    const UniqueFd right{::open(other.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    const UniqueFd left = open_to_read(one);
+    const UniqueFd right = open_to_read(other);
     struct stat left_status {};
     struct stat right_status {};
     if (!left || !right || ::fstat(left.get(), &left_status) != 0 ||

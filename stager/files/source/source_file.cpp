@@ -2,6 +2,7 @@
 
 #include "stager/disk/disk_error.h"
 #include "stager/disk/disk_io.h"
+#include "stager/disk/open_to_read.h"
 #include "stager/files/manifest/attributes.h"
 #include "stager/files/manifest/holes.h"
 
@@ -43,7 +44,7 @@ Result<SourceFile> SourceFile::open(std::string path) {
     if (!S_ISREG(status.st_mode)) {
         return not_regular(path, status.st_mode);
     }
-    UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    UniqueFd fd = open_to_read(path);
     if (!fd || ::fstat(fd.get(), &status) != 0) {
         return source_error(path, errno);
     }
@@ -103,7 +104,7 @@ Status SourceFile::wake() {
     if (fd_) {
         return {};
     }
-    UniqueFd again{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    UniqueFd again = open_to_read(path_);
     struct stat status {};
     if (!again || ::fstat(again.get(), &status) != 0) {
         return errno == ENOENT ? changed_while_read(path_) : source_error(path_, errno);

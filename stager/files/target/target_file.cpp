@@ -4,6 +4,7 @@
 #include "stager/disk/disk_io.h"
 #include "stager/disk/file_names.h"
 #include "stager/disk/foreign_entry.h"
+#include "stager/disk/open_to_read.h"
 #include "stager/files/manifest/attributes.h"
 #include "stager/files/manifest/holes.h"
 
@@ -142,9 +143,7 @@ Status TargetFile::check_counts(const struct stat& there) const {
 
 /// Checks the file again: the one that was examined by name may have been replaced.
 Status TargetFile::open_existing() {
-    fd_.reset(::openat(directory_.fd.get(),
-                       name_.c_str(),
-                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    fd_ = open_to_read(directory_.fd.get(), name_, O_NOFOLLOW);
     struct stat there {};
     return fd_ && ::fstat(fd_.get(), &there) == 0 ? check_counts(there) : failed(errno);
 }

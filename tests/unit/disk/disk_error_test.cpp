@@ -14,6 +14,8 @@ TEST_CASE("each usual errno has its remedy and its blame") {
     CHECK(source_error("/tmp/x", EACCES).blame() == Blame::user);
     CHECK(source_error("/tmp/x", EIO).blame() == Blame::node);
     CHECK(source_error("/tmp/x", ENOENT).cause() == ENOENT);
+    CHECK(source_error("/tmp/x", ENOTCONN).blame() == Blame::user);
+    CHECK(source_error("/tmp/x", EAGAIN).blame() == Blame::node);
     CHECK(target_error("/tmp/x", ENOTTY).sentence().starts_with("/tmp/x: "));
 }
 
