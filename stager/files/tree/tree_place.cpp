@@ -236,7 +236,8 @@ Status TreePlace::replace() {
         return removed ? removed
                        : removed.error().within(path() + ": was replaced, but not removed");
     }
-    if (errno != EINVAL && errno != ENOSYS) {
+    // FUSE knows no exchange, and overlayfs (EXDEV) none of a directory of its lower layer.
+    if (errno != EINVAL && errno != ENOSYS && errno != EXDEV) {
         return failed(errno);
     }
     if (Status removed = remove_entry(at, name_); !removed) {

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -284,6 +285,41 @@ TEST_CASE("a link at the destination is replaced, not followed") {
     REQUIRE(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
     check_same(from.path("t"), to.path("t"));
     CHECK(elsewhere.names() == Names{"kept"});
+}
+
+TEST_CASE("a directory of an overlay's lower layer is replaced", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    const Scratch from;
+    write_some(from);
+    const Scratch scratch;
+    const std::string below = scratch.path("below");
+    const std::string answer = test::in_child([&]() -> std::string {
+        if (!test::mount_small(below, 32U << 20U)) {
+            return "no overlay";
+        }
+        for (const char* name :
+             {"/lower", "/lower/t", "/lower/t/old", "/upper", "/work", "/shown"}) {
+            if (::mkdir((below + name).c_str(), 0755) != 0) {
+                return "no directory";
+            }
+        }
+        const std::string layers = "lowerdir=" + below + "/lower,upperdir=" + below +
+                                   "/upper,workdir=" + below + "/work";
+        if (::mount("shown", (below + "/shown").c_str(), "overlay", 0, layers.c_str()) != 0) {
+            return "no overlay";
+        }
+        const std::string done = staging(from.path("t"), below + "/shown", Existing::overwrite);
+        const bool is_replaced = ::access((below + "/shown/t/old").c_str(), F_OK) != 0 &&
+                                 ::access((below + "/shown/t/a/small").c_str(), F_OK) == 0;
+        return done + (is_replaced ? ", replaced" : "");
+    });
+    if (answer == "no overlay") {
+        WARN("skipped: this kernel, or this file system, makes no overlay");
+        return;
+    }
+    CHECK(answer == "ok, replaced");
 }
 
 TEST_CASE("a source is not staged over itself, nor over what it lies in") {
