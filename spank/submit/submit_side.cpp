@@ -5,6 +5,7 @@
 #include "spank/submit/private_tmp.h"
 #include "spank/submit/source_check.h"
 #include "spank/submit/stage_timeout.h"
+#include "stager/spec/destination.h"
 #include "stager/spec/list_lines.h"
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
@@ -19,11 +20,42 @@ namespace {
 constexpr std::string_view kOption = "--stage-file";
 
 /// Whether tasks run in a container that is created before them and may be made of staged
-/// files: pyxis' --container-image and others, or Slurm's --container.
+/// files: pyxis' --container-image and others.
 bool has_container(const SpankHandle& handle, std::span<const std::string> own) {
     return std::ranges::any_of(
                own, [](const std::string& word) { return word.starts_with("--conta"); }) ||
            handle.variable(kInheritedContainer) || handle.variable("SLURM_CONTAINER");
+}
+
+/// The bundle of Slurm's own --container=, absolute, if one is named.
+std::optional<std::string> bundle_of(const SpankHandle& handle,
+                                     std::span<const std::string> own) {
+    auto bundle = argument_value(own, "--container", "--container");
+    bundle = bundle ? bundle : handle.variable("SLURM_CONTAINER");
+    if (!bundle || bundle->empty() || bundle->starts_with('/')) {
+        return bundle;
+    }
+    return handle.working_directory() + '/' + *bundle;
+}
+
+/// A step's files are staged after Slurm has opened the bundle of its container.
+Status check_bundle(const std::string& bundle, const std::vector<StageSpec>& specs) {
+    for (const StageSpec& spec : specs) {
+        const auto place = destination_of(spec);
+        // (With a flag for what exists, an earlier copy may be there.)
+        const bool is_it = place && place->is_absolute && spec.existing == Existing::refuse &&
+                           (bundle + '/').starts_with(place->path + '/');
+        if (is_it) {
+            return Error{Blame::user,
+                         printable(place->path) +
+                             ": Slurm opens the bundle of a step's --container= before it "
+                             "stages the step's files"}
+                .remedy(
+                    "give this --stage-file to the job (sbatch, salloc or an srun of its "
+                    "own), or to an earlier step, without temp");
+        }
+    }
+    return {};
 }
 
 /// The working directory of a step's tasks, to which relative names in its lists refer.
@@ -309,6 +341,9 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
     if (std::ranges::any_of(specs, &StageSpec::is_with_libraries)) {
         TRY(const auto path, library_path(handle));
         wanted.ld_library_path = path;
+    }
+    if (const auto bundle = new_job ? std::nullopt : bundle_of(handle, words.own)) {
+        TRY(check_bundle(*bundle, specs));
     }
     wanted.has_container = !new_job && has_container(handle, words.own);
     if (!new_job && std::ranges::any_of(specs, &StageSpec::is_list)) {

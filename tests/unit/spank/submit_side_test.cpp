@@ -330,6 +330,31 @@ TEST_CASE("a step whose container is made before its tasks is marked") {
     CHECK(options_in(host.process[kStepSpecs]).has_container == has_container);
 }
 
+TEST_CASE("a step can't bring the bundle of its own --container=") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::local);
+    host.process["SLURM_JOB_ID"] = "7";
+    host.arguments = {"--container=/tmp/bundle", "true"};
+    SubmitSide side = world.side();
+    SECTION("the bundle itself, or a directory that it is in") {
+        side.on_option(GENERATE("a:/tmp/bundle:temp", "a:/tmp"), false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("Slurm opens the bundle"));
+    }
+    SECTION("other files") {
+        side.on_option(GENERATE("a:/tmp/bundles", "a", "a:/tmp/bundle/data"), false);
+        CHECK(side.on_options_parsed(host));
+    }
+    SECTION("a bundle that may be there already") {
+        side.on_option("a:/tmp/bundle:keep", false);
+        CHECK(side.on_options_parsed(host));
+    }
+    SECTION("the bundle of a job") {
+        host.process.erase("SLURM_JOB_ID");
+        side.on_option("a:/tmp/bundle", false);
+        CHECK(side.on_options_parsed(host));
+    }
+}
+
 TEST_CASE("each component of a heterogeneous job hands on its own") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
