@@ -13,11 +13,51 @@ namespace stage {
 
 namespace {
 
-std::string advice_for_absent(const std::string& source) {
-    return source.find_first_of("*?[") == std::string::npos
-               ? "if a job that this one depends on makes it, write SRC::late"
-               : "there are no wildcards, name the files in a list, a line each: "
-                 "--stage-file=@LIST";
+/// True if a shell would have made several names of this one: "a{1,2}", "a{1..9}".
+bool has_braces(const std::string& source) {
+    const std::size_t open = source.find('{');
+    const std::size_t close = source.find('}', std::min(open, source.size()));
+    const std::string inside =
+        close == std::string::npos ? "" : source.substr(open, close - open);
+    return inside.find(',') != std::string::npos || inside.find("..") != std::string::npos;
+}
+
+/// True for a pattern of sbatch's output file names that is not one of stagecast's.
+bool has_unknown_pattern(const std::string& source) {
+    for (std::size_t at = source.find('%'); at + 1 < source.size(); at = source.find('%', at)) {
+        at = source.find_first_not_of("0123456789", at + 1);
+        if (at != std::string::npos && std::string_view{"JNstx"}.find(source[at]) < 5) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// What the user may have meant by the name of no file.
+std::string advice_for_absent(const StageSpec& spec, const std::string& source) {
+    if (source.find_first_of("*?[") != std::string::npos) {
+        return "there are no wildcards, name the files in a list, a line each: "
+               "--stage-file=@LIST";
+    }
+    if (has_braces(source)) {
+        return "nothing expands braces here, write the option once for each file, or name the "
+               "files in a list, a line each: --stage-file=@LIST";
+    }
+    if (source.find("/~") != std::string::npos) {
+        return "nothing expands ~USER here, write the whole path of that directory";
+    }
+    if (spec.is_list && source.ends_with("/-")) {
+        return "a list is read when the job starts and can't be the standard input, write it "
+               "to a file";
+    }
+    if (has_unknown_pattern(source)) {
+        return "only %j, %A, %a and %u are expanded in a source";
+    }
+    if (source.find_first_of(", ") != std::string::npos) {
+        return "one option names one file, write it once for each file, or name the files in a "
+               "list, a line each: --stage-file=@LIST";
+    }
+    return "if a job that this one depends on makes it, write SRC::late";
 }
 
 /// What `name` is called on the disk. (Patterns whose value only nodes know are left.)
@@ -70,7 +110,7 @@ Status check_source(const StageSpec& spec) {
     if (::stat(source.c_str(), &found) != 0) {
         const int cause = errno;
         Error error = Error::from_errno(Blame::user, shown, cause);
-        return std::move(error).remedy(cause == ENOENT ? advice_for_absent(source)
+        return std::move(error).remedy(cause == ENOENT ? advice_for_absent(spec, source)
                                                        : "check the path");
     }
     const bool is_directory = S_ISDIR(found.st_mode);
@@ -86,7 +126,8 @@ Status check_source(const StageSpec& spec) {
             "name a regular file or a directory");
     }
     const UniqueFd fd{::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-    if (!fd) {
+    // (A process that holds a lease on the file is asked for it; only the job's start waits.)
+    if (!fd && errno != EWOULDBLOCK) {
         return Error::from_errno(Blame::user, shown).remedy("make it readable for yourself");
     }
     return {};

@@ -95,6 +95,20 @@ TEST_CASE("of names only nodes know nothing is looked for, and variables are ref
         side.on_option("$x", false);
         CHECK(side.on_options_parsed(host));
     }
+    SECTION("what a shell would have expanded, or is no list") {
+        const auto [option, why] = GENERATE(
+            table<const char*, const char*>({{"shard-{00..09}.tar", "nothing expands braces"},
+                                             {"a{b,c}", "nothing expands braces"},
+                                             {"~bob/x", "nothing expands ~USER"},
+                                             {"a,b", "one option names one file"},
+                                             {"a b", "one option names one file"},
+                                             {"@-", "can't be the standard input"},
+                                             {"out.%t", "only %j, %A, %a and %u"},
+                                             {"out.%3x", "only %j, %A, %a and %u"},
+                                             {"a{b}", "write SRC::late"}}));
+        side.on_option(option, false);
+        CHECK_THAT(refusal(side, host), Catch::Contains(why));
+    }
     SECTION("wildcards") {
         side.on_option("*.dat", false);
         CHECK_THAT(refusal(side, host), Catch::Contains("there are no wildcards"));
