@@ -139,7 +139,11 @@ std::string literal_name(std::string_view text) {
 }
 
 Result<StageSpec> expanded(StageSpec spec, const NameValues& values) {
-    for (std::string* const name : {&spec.source, &spec.destination}) {
+    std::vector<std::string*> names{&spec.source, &spec.destination};
+    for (std::string& pattern : spec.excludes) {
+        names.push_back(&pattern);
+    }
+    for (std::string* const name : names) {
         if (!has_pattern(*name)) {
             continue;
         }
@@ -173,11 +177,12 @@ std::string_view variable_in(std::string_view name) {
 }
 
 Status check_patterns(const StageSpec& spec) {
-    if (has_letter(spec.source, "n")) {
+    const auto has_node = [](const std::string& name) { return has_letter(name, "n"); };
+    if (has_node(spec.source) || std::ranges::any_of(spec.excludes, has_node)) {
         return Error{Blame::user,
                      "'" + printable(spec.source) +
                          "': %n, the node's number, can't stand in a source, which one node "
-                         "reads for all"}
+                         "reads for all, nor in exclude="}
             .remedy("write %% for a percent sign in its name");
     }
     if (const std::string_view variable = variable_in(spec.destination); !variable.empty()) {

@@ -36,8 +36,8 @@ struct NameValues {
 /// The name that expands to `text`: for a directory that the user did not write.
 [[nodiscard]] std::string literal_name(std::string_view text);
 
-/// Expands both names. Fails (Blame::user) on an %a without an array, and if the result is no
-/// valid spec.
+/// Expands all names and patterns. Fails (Blame::user) on an %a without an array, and if the
+/// result is no valid spec.
 [[nodiscard]] Result<StageSpec> expanded(StageSpec spec, const NameValues& values);
 
 /// Fails (Blame::user) on a %n in the source, which one node reads for all, and on a variable

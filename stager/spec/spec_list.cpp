@@ -20,14 +20,16 @@ struct Letter {
     char letter;
     bool StageSpec::*member;
 };
-constexpr std::array<Letter, 8> kLetters{Letter{'l', &StageSpec::is_list},
-                                         Letter{'o', &StageSpec::is_optional},
-                                         Letter{'t', &StageSpec::is_temporary},
-                                         Letter{'d', &StageSpec::is_durable},
-                                         Letter{'a', &StageSpec::is_late},
-                                         Letter{'x', &StageSpec::is_unpacked},
-                                         Letter{'b', &StageSpec::is_with_libraries},
-                                         Letter{'r', &StageSpec::is_resumable}};
+constexpr std::array<Letter, 10> kLetters{Letter{'l', &StageSpec::is_list},
+                                          Letter{'o', &StageSpec::is_optional},
+                                          Letter{'t', &StageSpec::is_temporary},
+                                          Letter{'d', &StageSpec::is_durable},
+                                          Letter{'a', &StageSpec::is_late},
+                                          Letter{'x', &StageSpec::is_unpacked},
+                                          Letter{'b', &StageSpec::is_with_libraries},
+                                          Letter{'r', &StageSpec::is_resumable},
+                                          Letter{'f', &StageSpec::is_following},
+                                          Letter{'s', &StageSpec::skips_devices}};
 
 bool is_plain(char c) {
     const auto code = static_cast<unsigned char>(c);
@@ -108,7 +110,10 @@ Result<StageSpec> parse_one(std::string_view text) {
     StageSpec spec;
     const bool lettered = apply_letters(spec, take_until(rest, ','));
     const auto source = unescaped(take_until(rest, ','));
-    const auto destination = unescaped(rest);
+    const auto destination = unescaped(take_until(rest, ','));
+    while (!rest.empty()) {
+        spec.excludes.push_back(unescaped(take_until(rest, ',')).value_or(""));
+    }
     if (!lettered || !source || !destination) {
         return forged("a malformed spec");
     }
@@ -136,6 +141,10 @@ void append_spec(std::string& line, const StageSpec& spec) {
     append_escaped(line, spec.source);
     line += ',';
     append_escaped(line, spec.destination);
+    for (const std::string& pattern : spec.excludes) {
+        line += ',';
+        append_escaped(line, pattern);
+    }
 }
 
 void append_options(std::string& line, const StageOptions& options) {

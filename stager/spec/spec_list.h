@@ -5,11 +5,11 @@
 // that environment, so parse_serialized() checks all limits again.
 //
 //     1[,tSECONDS][,v][,k][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES]
-//     ;FLAGS,SOURCE,DESTINATION;...                      %XX for , ; % space and control
+//     ;FLAGS,SOURCE,DESTINATION[,EXCLUDE...];...         %XX for , ; % space and control
 //
 // t, v, k, c, u (octal), l, w and e: StageOptions.
-// FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a
-// list, optional, temporary, durable, late, extract, libs, resumable).
+// FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r f s (a
+// list, optional, temporary, durable, late, extract, libs, resumable, follow, no-devices).
 #pragma once
 
 #include "stager/spec/stage_spec.h"

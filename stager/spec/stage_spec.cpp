@@ -2,6 +2,7 @@
 
 #include "stager/control/message.h"
 #include "stager/spec/destination.h"
+#include "stager/spec/exclusion.h"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
+constexpr std::string_view kExclude = "exclude=";
 
 /// The part of a user's text that is shown in an error, bytes.
 constexpr std::size_t kQuoteBytes = 160;
@@ -115,30 +117,47 @@ std::string_view apply_flag(StageSpec& spec, std::string_view flag) {
         std::string_view name;
         bool StageSpec::*member;
     };
-    constexpr std::array<Switch, 6> kSwitches{Switch{"optional", &StageSpec::is_optional},
+    constexpr std::array<Switch, 8> kSwitches{Switch{"optional", &StageSpec::is_optional},
                                               Switch{"temp", &StageSpec::is_temporary},
                                               Switch{"durable", &StageSpec::is_durable},
                                               Switch{"late", &StageSpec::is_late},
                                               Switch{"extract", &StageSpec::is_unpacked},
-                                              Switch{"libs", &StageSpec::is_with_libraries}};
+                                              Switch{"libs", &StageSpec::is_with_libraries},
+                                              Switch{"follow", &StageSpec::is_following},
+                                              Switch{"no-devices", &StageSpec::skips_devices}};
     for (const Switch& one : kSwitches) {
         if (flag == one.name) {
             spec.*one.member = true;
             return {};
         }
     }
+    if (flag.starts_with(kExclude)) {
+        spec.excludes.emplace_back(flag.substr(kExclude.size()));
+        return spec.excludes.size() <= kMaxExclusions
+                   ? reason_against_exclusion(spec.excludes.back())
+                   : "there are more than 64 exclude=";
+    }
     if (flag.empty()) {
         return "a flag is missing; write one, or end the spec before the colon";
     }
     return "no such flag; there are keep, newer, overwrite, optional, temp, durable, late, "
-           "extract and libs";
+           "extract, libs, follow, no-devices and exclude=PATTERN";
+}
+
+/// The end of the flag in front: a plus that is not part of a pattern.
+std::size_t end_of_flag(std::string_view flags) {
+    std::size_t plus = flags.find('+');
+    while (flags.starts_with(kExclude) && plus != kNowhere && flags[plus - 1] == '\\') {
+        plus = flags.find('+', plus + 1);
+    }
+    return plus;
 }
 
 Status apply_flags(StageSpec& spec, std::string_view text, const Field& flags) {
     std::string_view rest = flags.text;
     std::size_t at = flags.at;
     while (true) {
-        const std::size_t plus = rest.find('+');
+        const std::size_t plus = end_of_flag(rest);
         const std::string_view reason = apply_flag(spec, rest.substr(0, plus));
         if (!reason.empty()) {
             return mistake(text, at, reason);
@@ -164,15 +183,31 @@ std::string_view reason_against(const StageSpec& spec) {
     if (spec.source.find('\0') != kNowhere || spec.destination.find('\0') != kNowhere) {
         return "a path holds a zero byte";
     }
+    const bool is_of_tree = spec.is_following || !spec.excludes.empty();
     const bool plain = spec.existing == Existing::refuse && !spec.is_temporary &&
                        !spec.is_durable && !spec.is_unpacked && !spec.is_with_libraries &&
-                       !spec.is_resumable && spec.destination.empty();
+                       !spec.is_resumable && !is_of_tree && !spec.skips_devices &&
+                       spec.destination.empty();
     if (spec.is_list && !plain) {
         return "a list takes no destination and only the flags optional and late; give the "
                "others to its lines";
     }
     if (spec.is_unpacked && spec.is_with_libraries) {
         return "extract and libs exclude each other; an archive needs no libraries";
+    }
+    if ((is_of_tree && spec.is_unpacked) ||
+        ((is_of_tree || spec.skips_devices) && spec.is_with_libraries)) {
+        return "exclude=, follow and no-devices are for directories, and of these only "
+               "no-devices for extract";
+    }
+    if (spec.excludes.size() > kMaxExclusions) {
+        return "there are more than 64 exclude=";
+    }
+    for (const std::string& pattern : spec.excludes) {
+        if (const std::string_view reason = reason_against_exclusion(pattern);
+            !reason.empty()) {
+            return reason;
+        }
     }
     return {};
 }

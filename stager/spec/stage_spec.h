@@ -2,8 +2,8 @@
 //
 //     SRC[:DST[:FLAG+FLAG...]]      @LIST[::FLAG+FLAG...]      SCHEME://... (refused)
 //
-// `\:` is a colon in a name and `\\` a backslash; any other backslash is literal. An error
-// has the position of the mistake, counted in bytes from 1, and the remedy.
+// `\:` is a colon in a name, `\\` a backslash, any other backslash literal. `exclude=PATTERN`
+// ends at a plus without one. An error has the mistake's position, in bytes from 1, and remedy.
 // Serialisation of specs: spec_list.h. Destinations: destination.h.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stage {
 
@@ -27,9 +28,12 @@ struct StageSpec {
     bool is_temporary = false;  ///< Removed at the job's end also at an absolute destination.
     bool is_durable = false;    ///< Synced to disk (fsync) before it counts as staged.
     bool is_late = false;       ///< Need not exist at submission.
-    bool is_with_libraries = false;  ///< A program, staged with its shared libraries.
-    bool is_unpacked = false;        ///< An archive, extracted to a directory.
-    bool is_resumable = false;       ///< An interrupted push's data is kept and used.
+    bool is_with_libraries = false;       ///< A program, staged with its shared libraries.
+    bool is_unpacked = false;             ///< An archive, extracted to a directory.
+    bool is_resumable = false;            ///< An interrupted push's data is kept and used.
+    bool is_following = false;            ///< Links that lead out of a directory become files.
+    bool skips_devices = false;           ///< Devices and pipes are left out of it.
+    std::vector<std::string> excludes{};  ///< Left out of a directory (exclusion.h).
 
     bool operator==(const StageSpec&) const = default;
 };

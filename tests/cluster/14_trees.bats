@@ -172,15 +172,20 @@ receiving() { lab on n1 bash -c 'ls -d /tmp/d/.data.stagecast.*/a'; }
   wait_for 20 nothing_there || { lab on n1 find /tmp/d | head; false; }
 }
 
-@test "a member changes while it is read: it is named" {
+@test "a member changes while it is read: it is named, and one that grows has its earlier length" {
   tree data
   head -c 20000000 /dev/urandom > "$WORK/data/large"
-  chown 2001:2001 "$WORK/data/large"
+  seq 9 > "$WORK/data/log"
+  chown 2001:2001 "$WORK/data/large" "$WORK/data/log"
+  while sleep 0.01; do echo more >> "$WORK/data/log"; done 3>&- &
+  local writer=$!
+  as_alice srun -N3 --stage-file=data sh -c 'cmp -n 18 $STAGECAST_DIR/data/log data/log'
+  kill $writer
   place /tmp/d
   script 'echo SCRIPT'
   submit -N3 --stage-file=data:/tmp/d/data job.sh
   wait_for 40 receiving
-  echo more >> "$WORK/data/large"
+  truncate -s 1000 "$WORK/data/large"
   wait_job "$JOB" FAILED
   sentence "$OUT" n0 "$T/data/large" 'changed while it was read'
   wait_for 20 nothing_there

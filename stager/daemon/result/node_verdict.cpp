@@ -16,6 +16,14 @@ std::size_t files_in(const std::string& statistics) {
                : 0;
 }
 
+/// What of the source is not in the copies, in words; empty: nothing, or it is unknown.
+std::string remarks_in(const std::string& statistics) {
+    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+    const auto found = line.is_object() ? line.find("remarks") : line.end();
+    const bool is_there = line.is_object() && found != line.end() && found->is_string();
+    return is_there ? "; " + printable(found->get<std::string>()) : std::string{};
+}
+
 Verdict with_paths(const GroupVerdict& verdict, const SettledFacts& known) {
     Verdict own{.state = verdict.state,
                 .blame = verdict.blame,
@@ -61,7 +69,8 @@ NodeVerdict node_verdict(const GroupVerdict& verdict, const SettledFacts& known)
                      .role = known.role};
     if (known.is_verbose && own.state == VerdictState::ok) {
         const std::size_t files = known.outcome ? files_in(known.outcome->statistics) : 0;
-        own.sentence = summary_of(facts, files != 0 ? files : own.paths.size(), known.times);
+        own.sentence = summary_of(facts, files != 0 ? files : own.paths.size(), known.times) +
+                       (known.outcome ? remarks_in(known.outcome->statistics) : "");
     }
     if (known.outcome && !own.paths.empty()) {
         add_library_directories(own, known.outcome->libs_directories);

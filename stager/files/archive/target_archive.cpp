@@ -13,7 +13,8 @@ Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
                                                              Writer writer,
                                                              std::uint64_t bytes_max) {
     std::string archive = std::move(order.archive);
-    const std::uint16_t umask = order.umask;
+    const UnpackLimits limits{
+        .bytes_max = bytes_max, .umask = order.umask, .skips_devices = order.skips_devices};
     if (entry.is_tree()) {
         return Error{Blame::user, archive + ": is a directory, there is nothing to unpack"}
             .remedy("leave out extract");
@@ -23,21 +24,18 @@ Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
         order.source.reset();
     }
     TRY(auto place, TreePlace::decide(std::move(order), entry.mtime, std::move(writer)));
-    return std::make_unique<TargetArchive>(
-        std::move(place), std::move(archive), entry, bytes_max, umask);
+    return std::make_unique<TargetArchive>(std::move(place), std::move(archive), entry, limits);
 }
 
 TargetArchive::TargetArchive(std::unique_ptr<TreePlace> place,
                              std::string archive,
                              const ManifestEntry& entry,
-                             std::uint64_t bytes_max,
-                             std::uint16_t umask)
+                             const UnpackLimits& limits)
     : PlacedTarget{std::move(place)},
       archive_{std::move(archive)},
       size_{entry.size},
       mtime_{entry.mtime},
-      bytes_max_{bytes_max},
-      umask_{umask} {
+      limits_{limits} {
 }
 
 TargetArchive::~TargetArchive() {
@@ -81,10 +79,9 @@ Status TargetArchive::begin() {
         return file ? place().failed(errno) : std::move(file).error();
     }
     const TargetDirectory& disk = place().directory();
-    const UnpackLimits limits{.bytes_free = disk.free_bytes - std::min(disk.free_bytes, size_),
-                              .inodes_free = disk.free_inodes,
-                              .bytes_max = bytes_max_,
-                              .umask = umask_};
+    UnpackLimits limits = limits_;
+    limits.bytes_free = disk.free_bytes - std::min(disk.free_bytes, size_);
+    limits.inodes_free = disk.free_inodes;
     bytes_ = std::make_unique<ArrivedBytes>(*std::move(file), size_);
     tree_ = std::make_unique<UnpackTree>(std::move(top), path(), limits);
     thread_ = std::thread{[this] { unpack_all(); }};

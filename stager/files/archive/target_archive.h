@@ -26,8 +26,7 @@ class TargetArchive final : public PlacedTarget {
     TargetArchive(std::unique_ptr<TreePlace> place,
                   std::string archive,
                   const ManifestEntry& entry,
-                  std::uint64_t bytes_max,
-                  std::uint16_t umask);
+                  const UnpackLimits& limits);
     TargetArchive(const TargetArchive&) = delete;
     TargetArchive& operator=(const TargetArchive&) = delete;
     ~TargetArchive() override;
@@ -51,8 +50,7 @@ class TargetArchive final : public PlacedTarget {
     std::string archive_;  ///< Its path at the source, for messages.
     std::uint64_t size_;
     FileTime mtime_;
-    std::uint64_t bytes_max_;
-    std::uint16_t umask_;
+    UnpackLimits limits_;  ///< Without those of the disk.
     std::unique_ptr<ArrivedBytes> bytes_;
     std::unique_ptr<UnpackTree> tree_;
     std::atomic<bool> has_failed_{false};

@@ -199,6 +199,10 @@ Status UnpackTree::add_hard_link(const Member& member,
     if (original.empty()) {
         return against("is a link to the archive's top");
     }
+    if (left_out_.contains(original)) {
+        left_out_.insert(member.parts);
+        return {};
+    }
     if (Status entered = enter_way_to(original); !entered) {
         return entered;
     }
@@ -223,6 +227,16 @@ Status UnpackTree::add_hard_link(const Member& member,
                ? against("is a link to '" + joined(original, "/") +
                          "', which is not an earlier file of the archive")
                : failed(member.parts, errno);
+}
+
+Status UnpackTree::add_device(const Member& member) {
+    if (!limits_.skips_devices) {
+        return Error{Blame::user, "is a device or a pipe"}.remedy(
+            "only files, directories and links can be unpacked, take it out, or leave such "
+            "members out with the flag no-devices");
+    }
+    left_out_.insert(member.parts);
+    return {};
 }
 
 Status UnpackTree::begin_file(const Member& member) {

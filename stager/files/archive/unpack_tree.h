@@ -12,6 +12,7 @@
 #include "transport/os/unique_fd.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct UnpackLimits {
     std::uint64_t inodes_free = 0;
     std::uint64_t bytes_max = 0;        ///< The site's limit; 0: none.
     std::uint16_t umask = kUsualUmask;  ///< Of the user who unpacks, not of this process.
+    bool skips_devices = false;         ///< Devices and pipes are left out; else refused.
 };
 
 /// Describes the entry to make.
@@ -46,6 +48,8 @@ class UnpackTree {
     /// `original`: an earlier entry.
     [[nodiscard]] Status add_hard_link(const Member& member,
                                        const std::vector<std::string>& original);
+    /// A device or pipe: left out, with later links to it, or refused.
+    [[nodiscard]] Status add_device(const Member& member);
     /// begin_file(), then write() in any number, then end_file() make a file.
     [[nodiscard]] Status begin_file(const Member& member);
     [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes);
@@ -85,6 +89,7 @@ class UnpackTree {
     std::uint64_t bytes_ = 0;
     std::uint64_t room_ = 0;  ///< The disk space that they take.
     std::uint64_t inodes_ = 0;
+    std::set<Parts> left_out_;                   ///< Devices and pipes.
     std::map<std::string, Member> directories_;  ///< By path below the top.
 };
 

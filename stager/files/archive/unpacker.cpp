@@ -105,9 +105,10 @@ class Unpacking {
                 return add_symlink(entry, member);
             case AE_IFREG:
                 return add_file(entry, member);
+            case AE_IFSOCK:
+                return {};  // As in a directory, a copy of it is of no use.
             default:
-                return Error{Blame::user, "is a device, a pipe or a socket"}.remedy(
-                    "only files, directories and links can be unpacked, take it out");
+                return tree_.add_device(member);
         }
     }
 

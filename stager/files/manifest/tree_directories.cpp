@@ -43,8 +43,10 @@ int TreeDirectories::at(std::uint32_t directory) {
         up = way.back().parent;
     }
     for (std::size_t i = way.size(); i-- > 0;) {
+        const bool is_followed = followed_ != nullptr && followed_->contains(indexes[i]);
+        const int follow = is_followed ? 0 : O_NOFOLLOW;
         UniqueFd next{
-            ::openat(here, way[i].name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+            ::openat(here, way[i].name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | follow)};
         if (!next) {
             return -1;
         }

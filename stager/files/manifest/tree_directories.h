@@ -8,15 +8,19 @@
 #include "stager/files/manifest/tree_index.h"
 #include "transport/os/unique_fd.h"
 
+#include <set>
 #include <vector>
 
 namespace stage {
 
 class TreeDirectories {
   public:
-    /// `index` must outlive this object; `top` is the tree's top, a descriptor of any kind.
-    TreeDirectories(const TreeIndex& index, UniqueFd top)
-        : index_{&index}, top_{std::move(top)} {}
+    /// `index` and `followed` must outlive this object; `top` is the tree's top, a descriptor
+    /// of any kind. Directory nodes in `followed` are links to directories.
+    TreeDirectories(const TreeIndex& index,
+                    UniqueFd top,
+                    const std::set<std::uint32_t>* followed = nullptr)
+        : index_{&index}, top_{std::move(top)}, followed_{followed} {}
 
     [[nodiscard]] int top() const { return top_.get(); }
 
@@ -40,6 +44,7 @@ class TreeDirectories {
 
     const TreeIndex* index_;
     UniqueFd top_;
+    const std::set<std::uint32_t>* followed_;
     std::vector<Open> open_;
     std::uint64_t uses_ = 0;
 };

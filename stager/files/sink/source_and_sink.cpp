@@ -11,7 +11,10 @@ Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
         return SourceBlock{.length = source_.block_length(block), .leaf = *leaf};
     }
     Result<SourceBlock> got = source_.read(block, room);
-    if (!got || block.value() < next_) {
+    if (block.value() < next_) {
+        return got ? std::move(got) : from_sink(block, room, std::move(got).error());
+    }
+    if (!got) {
         return got;
     }
     // First reads come in order, so the manifest is placed before any file's block.
@@ -19,6 +22,16 @@ Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
     invariant(placing != Placing::deferred, "the manifest's blocks are read first");
     next_ = block.value() + 1;
     return got;
+}
+
+/// A file that changed after it was read is still here as it was.
+Result<SourceBlock> SourceAndSink::from_sink(BlockIndex block, MutableBytes room, Error why) {
+    const std::uint32_t length = source_.block_length(block);
+    const MutableBytes bytes = room.first(length);
+    if (!sink_.read_back(block, 0, bytes)) {
+        return why;
+    }
+    return SourceBlock{.length = length, .leaf = xxh3_128(bytes)};
 }
 
 Status SourceAndSink::finish() {

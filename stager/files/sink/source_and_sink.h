@@ -27,6 +27,8 @@ class SourceAndSink final : public BlockSource {
     [[nodiscard]] bool holds(BlockIndex block) const { return sink_.holds(block); }
 
   private:
+    [[nodiscard]] Result<SourceBlock> from_sink(BlockIndex block, MutableBytes room, Error why);
+
     FileSource& source_;
     FileSink& sink_;
     std::uint32_t next_ = 0;  ///< The first block that was not read yet.

@@ -51,7 +51,7 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
     for (const SourceOrder& order : orders) {
         Result<std::unique_ptr<SourceItem>> item =
             order.trouble ? Result<std::unique_ptr<SourceItem>>{*order.trouble}
-                          : open_source(order.path, order.is_plain, order.is_ownerless);
+                          : open_source(order.path, order.is_plain, order.choice);
         if (!item && !order.where.empty()) {
             item = std::move(item).error().within(order.where);
         }
@@ -165,6 +165,15 @@ std::optional<FileIdentity> FileSource::identity(std::size_t index) const {
 
 std::vector<FileIdentity> FileSource::above(std::size_t index) const {
     return items_[index] ? items_[index]->above() : std::vector<FileIdentity>{};
+}
+
+std::string FileSource::remarks() const {
+    std::string all;
+    for (const std::unique_ptr<SourceItem>& item : items_) {
+        const std::string words = item ? item->remarks() : std::string{};
+        all += (all.empty() || words.empty() ? "" : "; ") + words;
+    }
+    return all;
 }
 
 std::string FileSource::digest() const {

@@ -27,10 +27,10 @@ struct SourceOrder {
     std::string path;                ///< Absolute.
     std::string line;                ///< ManifestEntry::line.
     std::optional<Error> trouble{};  ///< Why it can't be sent, whatever the file is.
-    bool is_optional = false;   ///< A file that can't be opened becomes a note in the manifest.
-    bool is_plain = false;      ///< Send only the bytes: for an archive that is unpacked.
-    std::string where{};        ///< The line of the list that asks for it; empty: no list.
-    bool is_ownerless = false;  ///< For a tree that is compared: owners are ignored.
+    bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
+    bool is_plain = false;     ///< Send only the bytes: for an archive that is unpacked.
+    std::string where{};       ///< For messages, how it is asked for: by a list's line.
+    TreeChoice choice{};       ///< What of a tree is sent.
 };
 
 /// Returns the content of a file with this stamp, if it is remembered.
@@ -63,6 +63,8 @@ class FileSource final : public BlockSource {
     [[nodiscard]] std::string digest() const;
     /// The bytes read from files so far, including retransmissions.
     [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
+    /// What users may miss in the copies, in words; empty: nothing.
+    [[nodiscard]] std::string remarks() const;
 
     /// For open(): one item for each entry of `manifest`, which is laid out; null for an entry
     /// with a trouble.

@@ -22,13 +22,14 @@ FileTime mtime_of(const struct stat& status) {
 std::optional<FileState> state_of(int fd, bool is_asked_anew) {
     struct statx now {};
     const int how = is_asked_anew ? AT_STATX_FORCE_SYNC : AT_STATX_SYNC_AS_STAT;
-    constexpr unsigned kWanted = STATX_TYPE | STATX_SIZE | STATX_MTIME;
+    constexpr unsigned kWanted = STATX_TYPE | STATX_SIZE | STATX_MTIME | STATX_INO;
     if (::statx(fd, "", AT_EMPTY_PATH | how, kWanted, &now) != 0) {
         return std::nullopt;
     }
     return FileState{.mode = now.stx_mode,
                      .size = now.stx_size,
-                     .mtime = {now.stx_mtime.tv_sec, now.stx_mtime.tv_nsec}};
+                     .mtime = {now.stx_mtime.tv_sec, now.stx_mtime.tv_nsec},
+                     .inode = now.stx_ino};
 }
 
 std::string_view kind_in_words(mode_t mode) {
@@ -65,6 +66,10 @@ std::vector<FileIdentity> directories_from(UniqueFd at) {
 Status check_really_empty(int file, const std::string& path) {
     std::array<std::byte, 1> first{};
     const std::int64_t count = read_fully(file, first, 0);
+    struct stat now {};
+    if (count > 0 && ::fstat(file, &now) == 0 && now.st_size > 0) {
+        return {};  // It was empty, and has grown since.
+    }
     if (count > 0) {
         return Error{Blame::user,
                      path + ": does not report its size (a file of /proc or /sys?)"}
@@ -73,17 +78,19 @@ Status check_really_empty(int file, const std::string& path) {
     return count == 0 ? Status{} : Status{source_error(path, errno)};
 }
 
-Error changed_while_read(const std::string& path) {
+Error changed_while_read(const std::string& path, bool is_member) {
     return Error{Blame::user, path + ": changed while it was read"}.remedy(
-        "do not change it while the job starts");
+        is_member ? "do not change it while the job starts, or leave it out with exclude=" +
+                        path.substr(path.rfind('/') + 1)
+                  : "do not change it while the job starts");
 }
 
 Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
                                                 bool is_plain,
-                                                bool is_ownerless) {
+                                                const TreeChoice& choice) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-        TRY(auto tree, SourceTree::open(path, is_ownerless));
+        TRY(auto tree, SourceTree::open(path, choice));
         return std::unique_ptr<SourceItem>{std::make_unique<SourceTree>(std::move(tree))};
     }
     TRY(auto file, SourceFile::open(path));

@@ -6,6 +6,7 @@
 
 #include "stager/content/source_stamp.h"
 #include "stager/files/manifest/manifest.h"
+#include "stager/files/source/tree_choice.h"
 #include "transport/os/unique_fd.h"
 
 #include <sys/stat.h>
@@ -32,6 +33,7 @@ struct FileState {
     mode_t mode = 0;
     std::uint64_t size = 0;
     FileTime mtime{};
+    std::uint64_t inode = 0;
 };
 /// Returns the state of an open file. A network file system may answer from its cache, for
 /// seconds: `is_asked_anew` makes it ask its server. Returns nothing, with errno, if the state
@@ -51,6 +53,8 @@ class SourceItem {
     [[nodiscard]] virtual FileIdentity identity() const = 0;
     /// Identifies it for a later stage; nothing if that is not possible.
     [[nodiscard]] virtual std::optional<SourceStamp> stamp() const { return std::nullopt; }
+    /// What a user may miss in the copy, in words; empty: nothing.
+    [[nodiscard]] virtual std::string remarks() const { return {}; }
     /// The directories that contain it, as far as they can be read.
     [[nodiscard]] virtual std::vector<FileIdentity> above() const = 0;
 
@@ -77,18 +81,18 @@ class SourceItem {
 /// The identities of an open directory and of all directories above it.
 [[nodiscard]] std::vector<FileIdentity> directories_from(UniqueFd at);
 
-/// Fails if a file whose size is reported as 0 has bytes, as in /proc, or cannot be read.
+/// Fails if a file whose size is reported as 0, now as before, has bytes, as in /proc, or
+/// cannot be read.
 [[nodiscard]] Status check_really_empty(int file, const std::string& path);
 
-/// The error "PATH: changed while it was read".
-[[nodiscard]] Error changed_while_read(const std::string& path);
+/// The error "PATH: changed while it was read". A member of a tree can be left out.
+[[nodiscard]] Error changed_while_read(const std::string& path, bool is_member = false);
 
 /// Opens the file or directory at the absolute `path`, with the caller's rights and through
 /// symbolic links, since the user named it; anything else is refused with an error, unopened.
-/// `is_plain`: only the bytes of a file, with zeros for holes. `is_ownerless`: no owners, ACLs
-/// and set-id bits of a tree.
+/// `is_plain`: only the bytes of a file, with zeros for holes.
 [[nodiscard]] Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
                                                               bool is_plain,
-                                                              bool is_ownerless);
+                                                              const TreeChoice& choice);
 
 }  // namespace stage

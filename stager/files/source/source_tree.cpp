@@ -1,8 +1,9 @@
 #include "stager/files/source/source_tree.h"
 
 #include "stager/disk/disk_error.h"
-#include "stager/disk/disk_io.h"
+#include "stager/disk/open_to_read.h"
 #include "stager/files/manifest/attributes.h"
+#include "stager/spec/amount.h"
 
 #include <fcntl.h>
 
@@ -25,17 +26,9 @@ std::optional<SourceStamp> stamp_on(int top, const std::string& path, const Walk
     return ground ? tree.stamper.stamp(path, tree.index.bytes(), *ground) : std::nullopt;
 }
 
-/// True if a file's data end with this piece.
-bool is_last(const TreePiece& piece, const TreeNode& file) {
-    const std::uint64_t end = file.kind == TreeKind::sparse
-                                  ? file.extents.back().offset + file.extents.back().length
-                                  : file.size;
-    return piece.offset + piece.length == end;
-}
-
 }  // namespace
 
-Result<SourceTree> SourceTree::open(std::string path, bool is_ownerless) {
+Result<SourceTree> SourceTree::open(std::string path, const TreeChoice& choice) {
     while (path.size() > 1 && path.ends_with('/')) {
         path.pop_back();
     }
@@ -44,7 +37,7 @@ Result<SourceTree> SourceTree::open(std::string path, bool is_ownerless) {
     if (!top || ::fstat(top.get(), &status) != 0) {
         return source_error(path, errno);
     }
-    TRY(auto tree, walk_tree(top, path, is_ownerless));
+    TRY(auto tree, walk_tree(top, path, choice));
     return SourceTree{std::move(path), std::move(top), std::move(tree), status};
 }
 
@@ -59,7 +52,7 @@ SourceTree::SourceTree(std::string path,
           UniqueFd{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)})},
       top_{tree.index.node(0)},
       tree_{std::make_unique<WalkedTree>(std::move(tree))},
-      directories_{tree_->index, std::move(top)} {
+      directories_{tree_->index, std::move(top), &tree_->followed} {
 }
 
 ManifestEntry SourceTree::describe() const {
@@ -74,6 +67,20 @@ ManifestEntry SourceTree::describe() const {
     entry.room = index().room();
     entry.inodes = index().inodes();
     return entry;
+}
+
+std::string SourceTree::remarks() const {
+    std::string words;
+    const auto add = [&](const Remark& remark, const char* what, const char* fate) {
+        if (remark.count > 0) {
+            words += (words.empty() ? "" : "; ") + count_text(remark.count, what) + fate +
+                     " (" + remark.first + (remark.count > 1 ? ", ...)" : ")");
+        }
+    };
+    add(tree_->sockets, "socket", " left out");
+    add(tree_->devices, "device or pipe", " left out");
+    add(tree_->outward, "link", " out of the directory kept as such, follow copies the files");
+    return words;
 }
 
 std::string SourceTree::path_of(std::uint32_t node) const {
@@ -95,53 +102,60 @@ Status SourceTree::read(std::uint64_t offset, MutableBytes room) {
 }
 
 Status SourceTree::read_piece(const TreePiece& piece, MutableBytes room) {
-    if (Status opened = open_file(piece.node); !opened) {
-        return opened;
-    }
-    const std::int64_t count = read_fully(open_.get(), room, piece.offset);
-    if (count < 0) {
-        return source_error(path_of(piece.node), errno);
-    }
-    const TreeNode file = index().node(piece.node);
-    const bool is_whole = static_cast<std::size_t>(count) == room.size();
-    // The last bytes of a changed file are never sent; of a long file, neither are the first.
-    const bool is_telling = is_last(piece, file) || piece.offset == 0;
-    // For its first bytes the file was just opened, which makes NFS ask its server. Asking
-    // again for each small file would cost about as much as reading it.
-    const bool is_asked_anew = piece.offset != 0;
-    if (!is_whole || (is_telling && !is_as_walked(file, is_asked_anew))) {
-        return changed_while_read(path_of(piece.node));
-    }
-    return {};
-}
-
-Status SourceTree::open_file(std::uint32_t node) {
-    if (open_node_ == node) {
+    const HeldMember* const held = tree_->held.find(piece.node);
+    if (held != nullptr && !held->file) {
+        std::ranges::copy(Bytes{held->bytes}.subspan(piece.offset, room.size()), room.begin());
         return {};
     }
-    open_node_ = 0;
-    const TreeNode file = index().node(node);
-    const int directory = directories_.at(file.parent);
-    open_.reset(directory < 0
-                    ? -1
-                    : ::openat(directory,
-                               file.name.c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    if (!open_) {
-        const bool is_gone = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
-        return is_gone ? changed_while_read(path_of(node)) : source_error(path_of(node), errno);
+    const Result<Reading*> reading = reading_of(piece.node);
+    if (!reading) {
+        return reading.error();
     }
-    open_node_ = node;
+    const MemberRead result = (*reading)->reader.read(piece, room);
+    return result == MemberRead::done ? Status{} : Status{error_of(result, piece.node)};
+}
+
+/// A retransmission must not disturb the check of the member that is being read.
+Result<SourceTree::Reading*> SourceTree::reading_of(std::uint32_t node) {
+    Reading& reading = node < forward_.node ? again_ : forward_;
+    if (reading.node != node) {
+        reading = Reading{};
+        if (Status opened = open_file(node, reading); !opened) {
+            return std::move(opened).error();
+        }
+    }
+    return &reading;
+}
+
+Status SourceTree::open_file(std::uint32_t node, Reading& reading) {
+    const TreeNode file = index().node(node);
+    const HeldMember* const held = tree_->held.find(node);
+    if (held == nullptr) {
+        const int directory = directories_.at(file.parent);
+        const int follow = tree_->followed.contains(node) ? 0 : O_NOFOLLOW;
+        reading.file = directory < 0 ? UniqueFd{} : open_to_read(directory, file.name, follow);
+        if (!reading.file) {
+            const bool is_gone = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+            return error_of(is_gone ? MemberRead::changed : MemberRead::failed, node);
+        }
+    }
+    reading.reader = MemberReader{held != nullptr ? held->file.get() : reading.file.get(),
+                                  {.node = file, .inode = tree_->inodes[node]}};
+    if (const MemberRead begun = reading.reader.begin(); begun != MemberRead::done) {
+        return error_of(begun, node);
+    }
+    reading.node = node;
     return {};
 }
 
-/// True if the open file is still the file of the index.
-bool SourceTree::is_as_walked(const TreeNode& file, bool is_asked_anew) const {
-    const auto now = state_of(open_.get(), is_asked_anew);
-    return now && S_ISREG(now->mode) && now->size == file.size && now->mtime == file.mtime;
+Error SourceTree::error_of(MemberRead result, std::uint32_t node) const {
+    const int cause = errno;
+    const std::string path = path_of(node);
+    return result == MemberRead::changed ? changed_while_read(path, true)
+                                         : source_error(path, cause);
 }
 
-/// Names the first changed file in these bytes, or the first one.
+/// Names the first file in these bytes that was written to since the walk, or the first one.
 Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
     const std::size_t own = index().bytes().size();
     if (offset < own) {
@@ -149,13 +163,15 @@ Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
     }
     const std::vector<TreePiece> pieces = index().pieces(offset - own, length);
     for (const TreePiece& piece : pieces) {
-        open_node_ = 0;
-        TRY(open_file(piece.node));
-        if (!is_as_walked(index().node(piece.node), true)) {
-            return changed_while_read(path_of(piece.node));
+        Reading now;
+        TRY(open_file(piece.node, now));
+        const TreeNode file = index().node(piece.node);
+        const auto state = now.file ? state_of(now.file.get(), true) : std::nullopt;
+        if (state && (state->size != file.size || state->mtime != file.mtime)) {
+            return error_of(MemberRead::changed, piece.node);
         }
     }
-    return changed_while_read(path_of(pieces.front().node));
+    return error_of(MemberRead::changed, pieces.front().node);
 }
 
 }  // namespace stage

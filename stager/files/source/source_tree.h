@@ -2,11 +2,12 @@
 //
 // The stream is the index of the members, then the data of the files one after another, so that
 // small files need no block or packet of their own. The tree is walked and indexed at once,
-// then read file by file with one of them open. A file whose size or mtime differs from the
-// walk is reported by its name.
+// then read file by file with few of them open. What other processes write to meanwhile is read
+// as member_reader.h says; what does not fit the index any more is reported by its name.
 #pragma once
 
 #include "stager/files/manifest/tree_directories.h"
+#include "stager/files/source/member_reader.h"
 #include "stager/files/source/source_item.h"
 #include "stager/files/source/tree_walk.h"
 
@@ -17,11 +18,13 @@ namespace stage {
 class SourceTree final : public SourceItem {
   public:
     /// Walks through the absolute `path`.
-    [[nodiscard]] static Result<SourceTree> open(std::string path, bool is_ownerless = false);
+    [[nodiscard]] static Result<SourceTree> open(std::string path,
+                                                 const TreeChoice& choice = {});
 
     [[nodiscard]] const TreeIndex& index() const { return tree_->index; }
 
     [[nodiscard]] ManifestEntry describe() const override;
+    [[nodiscard]] std::string remarks() const override;
     [[nodiscard]] FileIdentity identity() const override { return identity_; }
     [[nodiscard]] std::optional<SourceStamp> stamp() const override { return stamp_; }
     [[nodiscard]] std::vector<FileIdentity> above() const override { return above_; }
@@ -33,9 +36,17 @@ class SourceTree final : public SourceItem {
   private:
     SourceTree(std::string path, UniqueFd top, WalkedTree tree, const struct stat& status);
 
+    /// The member that is being read.
+    struct Reading {
+        std::uint32_t node = 0;  ///< 0, the top: none.
+        UniqueFd file;           ///< Empty if the walk holds it.
+        MemberReader reader;
+    };
+
     [[nodiscard]] Status read_piece(const TreePiece& piece, MutableBytes room);
-    [[nodiscard]] Status open_file(std::uint32_t node);
-    [[nodiscard]] bool is_as_walked(const TreeNode& file, bool is_asked_anew) const;
+    [[nodiscard]] Result<Reading*> reading_of(std::uint32_t node);
+    [[nodiscard]] Status open_file(std::uint32_t node, Reading& reading);
+    [[nodiscard]] Error error_of(MemberRead result, std::uint32_t node) const;
     [[nodiscard]] std::string path_of(std::uint32_t node) const;
 
     std::string path_;
@@ -45,8 +56,8 @@ class SourceTree final : public SourceItem {
     TreeNode top_;
     std::unique_ptr<WalkedTree> tree_;  ///< On the heap, since directories_ refers to it.
     TreeDirectories directories_;
-    std::uint32_t open_node_ = 0;  ///< The node of the open file; 0, the top: none.
-    UniqueFd open_;
+    Reading forward_;  ///< The member that was reached.
+    Reading again_;    ///< One before it, for a retransmission.
 };
 
 }  // namespace stage

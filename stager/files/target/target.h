@@ -45,6 +45,7 @@ struct TargetOrder {
     bool is_noted = false;  ///< Keep a note of the received blocks (partial.h).
     std::string archive{};  ///< The name of the archive to unpack here; empty: none.
     std::uint16_t umask = kUsualUmask;  ///< For unpacked files.
+    bool skips_devices = false;         ///< An archive's devices and pipes are left out.
     /// The number of its first bytes that may stay in memory; others are dropped once on the
     /// disk.
     std::uint64_t page_room = kAllPages;

@@ -72,6 +72,10 @@ std::string statistics_line(const Measured& measured,
     if (holds && work.sink() != nullptr) {
         line["files"] = work.sink()->file_count();
     }
+    if (const std::string remarks = work.remarks(); !remarks.empty()) {
+        constexpr std::size_t kMaxRemarksBytes = 1024;
+        line["remarks"] = remarks.substr(0, kMaxRemarksBytes);
+    }
     line["bytes_read"] = work.bytes_read();
     line["bytes_here"] = work.sink() != nullptr ? work.sink()->bytes_filled() : 0;
     line["packets_sent"] = report.driver.packets_sent;

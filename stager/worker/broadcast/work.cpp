@@ -176,6 +176,10 @@ std::uint64_t Work::bytes_read() const {
     return files_ ? files_->bytes_read() : 0;
 }
 
+std::string Work::remarks() const {
+    return files_ ? files_->remarks() : std::string{};
+}
+
 BroadcastReport Work::run(const BroadcastConfig& given,
                           BroadcastSockets sockets,
                           Watcher& watcher,

@@ -78,6 +78,8 @@ class Work {
     [[nodiscard]] std::uint64_t bytes_expected() const;
     /// The bytes that this member has read from the source's files.
     [[nodiscard]] std::uint64_t bytes_read() const;
+    /// FileSource::remarks(); empty on a receiver.
+    [[nodiscard]] std::string remarks() const;
     /// The digest of all files. Requires that run() succeeded.
     [[nodiscard]] std::string digest() const;
 

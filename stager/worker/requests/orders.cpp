@@ -31,6 +31,13 @@ std::string_view below(std::string_view path, std::string_view root) {
     return is_below ? path.substr(bare.size() + 1) : std::string_view{};
 }
 
+/// For the error of a source whose written name is not the one that the error has.
+std::string expansion_note(const StageSpec& written) {
+    return has_value_pattern(written.source) ? "the % in '" + printable(written.source) +
+                                                   "' was expanded, %% is a percent sign"
+                                             : "";
+}
+
 Error outside(const std::string& path, const std::vector<std::string>& roots) {
     Error error{Blame::user, path + ": absolute destinations are not allowed there"};
     return std::move(error).remedy(roots.empty()
@@ -45,6 +52,7 @@ Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
     Orders orders{std::move(parsed), options_in(specs), std::move(places)};
     for (StageSpec& spec : orders.specs_) {
         TRY(auto meant, orders.meant_by(spec));
+        orders.notes_.push_back(orders.places_.is_push ? "" : expansion_note(spec));
         spec = std::move(meant);
         TRY(spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec));
     }
@@ -110,6 +118,22 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
     return orders;
 }
 
+/// What of a directory is sent. Slurm writes its own output files of this very job while the
+/// job stages the directory, as they usually lie in the one of its submission.
+TreeChoice Orders::choice_of(const StageSpec& spec) const {
+    TreeChoice choice{.follows_links = spec.is_following,
+                      .skips_devices = spec.skips_devices,
+                      .excludes = spec.excludes};
+    if (!places_.is_push && places_.names.job_id != 0) {
+        choice.excludes.push_back("slurm-" + std::to_string(places_.names.job_id) + ".out");
+    }
+    if (!places_.is_push && places_.names.array_job_id != 0) {
+        const std::string array = std::to_string(places_.names.array_job_id);
+        choice.excludes.push_back("slurm-" + array + "_[0-9]*.out");
+    }
+    return choice;
+}
+
 /// Returns false if an equal spec has been taken already.
 Result<bool> Orders::take(const StageSpec& spec, Destinations& taken) const {
     const Result<TargetPlace> place = place_of(spec);
@@ -128,7 +152,9 @@ Status Orders::add_file(std::uint16_t index,
                       .path = spec.source,
                       .line = {},
                       .is_optional = spec.is_optional,
-                      .is_plain = spec.is_unpacked});
+                      .is_plain = spec.is_unpacked,
+                      .where = notes_[index],
+                      .choice = choice_of(spec)});
     return {};
 }
 
@@ -244,6 +270,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.lock_timeout = kLockTimeout;
     order.target.archive = spec.is_unpacked ? spec.source : "";
     order.target.umask = options_.umask;
+    order.target.skips_devices = spec.skips_devices;
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
     order.is_library = library.has_value();
@@ -353,20 +380,35 @@ std::string Orders::list_directory() const {
     return places_.is_push ? places_.work_dir : literal_name(places_.work_dir);
 }
 
-/// A name with blanks at its ends, or with a colon, is used literally if there is such a file.
-Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) const {
-    const auto is_there = [&](const std::string& name) {
-        return is_here(name.starts_with('/') ? name : places_.work_dir + '/' + name);
-    };
-    Result<StageSpec> spec = parse_spec(line.text, is_there);
-    if (line.whole != line.text) {
-        const Result<StageSpec> whole = parse_spec(line.whole);
-        if (whole && spec && whole->source != spec->source && is_there(whole->source)) {
-            spec->source = whole->source;
+bool Orders::is_there(const std::string& name) const {
+    return is_here(name.starts_with('/') ? name : places_.work_dir + '/' + name);
+}
+
+/// The file that a line as a whole names: programs such as ls and find write lists, too, and
+/// know neither flags nor patterns nor comments.
+std::optional<StageSpec> Orders::file_named_by(const ListLine& line) const {
+    for (const std::string_view text : {line.whole, line.text}) {
+        const std::string name{text};
+        const bool is_name =
+            name.find('\0') == std::string::npos && name.size() < kMaxPathBytes;
+        if (is_name && is_there(name)) {
+            return StageSpec{.source = places_.is_push ? name : literal_name(name)};
         }
     }
+    return std::nullopt;
+}
+
+Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) const {
+    const auto named = file_named_by(line);
+    Result<StageSpec> spec =
+        named ? Result<StageSpec>{*named}
+              : parse_spec(line.text, [&](const std::string& name) { return is_there(name); });
     if (!spec) {
         return spec;
+    }
+    // The name may be that of a file, and the rest a destination and flags.
+    if (!places_.is_push && !named && has_pattern(spec->source) && is_there(spec->source)) {
+        spec->source = literal_name(spec->source);
     }
     if (spec->is_list) {
         return Error{Blame::user, "a list can't name another list"};
@@ -390,7 +432,7 @@ Status Orders::add_lines(std::uint16_t index,
     const StageSpec& list = specs_[index];
     TRY(const auto text, read_list(list.source));
     for (const ListLine& line : lines_in(text)) {
-        if (line.text.front() == '#') {
+        if (line.text.front() == '#' && !file_named_by(line)) {
             continue;
         }
         const std::string where = line_of(list.source, line.number);
@@ -410,12 +452,14 @@ Status Orders::add_lines(std::uint16_t index,
         if (!serial) {
             return std::move(serial).error().within(where);
         }
+        const std::string note = places_.is_push ? "" : expansion_note(*written);
         orders.push_back({.spec = index,
                           .path = meant->source,
                           .line = *std::move(serial),
                           .is_optional = meant->is_optional,
                           .is_plain = meant->is_unpacked,
-                          .where = where});
+                          .where = note.empty() ? where : where + ", " + note,
+                          .choice = choice_of(*meant)});
     }
     return {};
 }

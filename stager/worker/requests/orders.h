@@ -82,7 +82,10 @@ class Orders {
                                    Destinations& taken,
                                    std::vector<SourceOrder>& orders) const;
     [[nodiscard]] std::string list_directory() const;
+    [[nodiscard]] bool is_there(const std::string& name) const;
+    [[nodiscard]] std::optional<StageSpec> file_named_by(const ListLine& line) const;
     [[nodiscard]] Result<StageSpec> spec_of(const StageSpec& list, const ListLine& line) const;
+    [[nodiscard]] TreeChoice choice_of(const StageSpec& spec) const;
     [[nodiscard]] Result<bool> take(const StageSpec& spec, Destinations& taken) const;
     [[nodiscard]] Status add_file(std::uint16_t index,
                                   Destinations& taken,
@@ -97,6 +100,7 @@ class Orders {
                                                        const std::string& name) const;
 
     std::vector<StageSpec> specs_;
+    std::vector<std::string> notes_;  ///< By spec: how its source was written, for messages.
     StageOptions options_;
     OrderPlaces places_;
 };

@@ -49,7 +49,7 @@ Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
                            Interrupts& interrupts) {
     // The owner of a copy may be root.
     for (SourceOrder& order : orders) {
-        order.is_ownerless = request.compares;
+        order.choice.is_ownerless = request.compares;
     }
     TRY(auto source, FileSource::open(orders, request.bytes_max, {}, page_room() / 2));
     WorkerLook look;

@@ -79,7 +79,7 @@ TEST_CASE("known forgeries are refused with an error message") {
     for (const char* const forged :
          {"",           "none",        "given",      "1",         "1;",
           "2;-,/a,",    "1;-,a,",      "1;-,,",      "1;x,/a,",   "1;-z,/a,",
-          "1;-,/a",     "1;-,/a,../b", "1;-,/a,b,c", "1;-,/a%,",  "1;-,/a%0,",
+          "1;-,/a",     "1;-,/a,../b", "1;-,/a,b,//", "1;-,/a%,",  "1;-,/a%0,",
           "1;-,/a%00,", "1;-,/a%zz,",  "1;-,/a b,",  "1;-,/a\n,", "1;-,/a,x;-,/b,x",
           "1;kl,/a,"}) {
         const auto back = parse_serialized(forged);
@@ -178,4 +178,19 @@ TEST_CASE("forged options are refused, and are none") {
         }
         CHECK(options_in(line) == StageOptions{});
     }
+}
+
+TEST_CASE("a directory's flags and patterns arrive") {
+    const StageSpec spec{.source = "/a",
+                         .is_following = true,
+                         .skips_devices = true,
+                         .excludes = {"*,;%", "/b c/"}};
+    const auto line = serialize(std::array{spec});
+    REQUIRE(line);
+    CHECK(*line == "1;-fs,/a,,*%2c%3b%25,/b%20c/");
+    const auto specs = parse_serialized(*line);
+    REQUIRE(specs);
+    CHECK(specs->at(0) == spec);
+    CHECK_FALSE(parse_serialized("1;-,/a,b,%0"));
+    CHECK_FALSE(parse_serialized("1;-,/a,b,//"));
 }

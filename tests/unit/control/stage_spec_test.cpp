@@ -133,3 +133,30 @@ TEST_CASE("a relative source is put below a directory") {
     CHECK(put("/abs") == "/abs");
     CHECK(made_absolute(StageSpec{.source = "x", .destination = ""}, "/").source == "/x");
 }
+
+TEST_CASE("a directory's flags: exclude=, follow, no-devices") {
+    using Patterns = std::vector<std::string>;
+    const auto spec = parse_spec("a::exclude=*.log+follow+exclude=/b/+no-devices+temp");
+    REQUIRE(spec);
+    CHECK(spec->excludes == Patterns{"*.log", "/b/"});
+    CHECK(spec->is_following);
+    CHECK(spec->skips_devices);
+    CHECK(spec->is_temporary);
+    CHECK(parse_spec("a::exclude=x\\+y\\:z+late")->excludes == Patterns{"x\\+y:z"});
+    CHECK(parse_spec("a::exclude=\\*+late")->excludes == Patterns{"\\*"});
+    const auto refusal = [](const char* text) {
+        const auto wrong = parse_spec(text);
+        return wrong ? std::string{"ok"} : wrong.error().sentence();
+    };
+    CHECK_THAT(refusal("a::exclude="), Catch::Contains("exclude= needs a pattern"));
+    CHECK_THAT(refusal("a::exclude"), Catch::Contains("exclude=PATTERN"));
+    CHECK_THAT(refusal("a.tar::extract+exclude=x"), Catch::Contains("are for directories"));
+    CHECK_THAT(refusal("a::libs+no-devices"), Catch::Contains("are for directories"));
+    CHECK(refusal("a.tar::extract+no-devices") == "ok");
+    CHECK_THAT(refusal("@list::exclude=x"), Catch::Contains("a list takes no destination"));
+    std::string many = "a::late";
+    for (std::size_t i = 0; i < 65; ++i) {
+        many += "+exclude=x";
+    }
+    CHECK_THAT(refusal(many.c_str()), Catch::Contains("more than 64"));
+}

@@ -218,6 +218,8 @@ SinkConfig sink_config(const std::vector<Spec>& specs,
                               .refuses_network = true,
                               .guarded_by = spec.guarded_by};
         order.target.keeps_owners = spec.keeps_owners;
+        order.target.skips_devices = spec.skips_devices;
+        order.is_of_program = spec.is_of_program;
         order.target.existing = spec.existing;
         order.target.archive = spec.is_unpacked ? spec.source : "";
         order.is_optional = spec.is_optional;

@@ -75,6 +75,8 @@ struct Spec {
     bool is_unpacked = false;
     bool keeps_owners = true;
     std::string guarded_by{};
+    bool skips_devices = false;
+    bool is_of_program = false;
 };
 
 [[nodiscard]] std::vector<SourceOrder> source_orders(const std::vector<Spec>& specs);

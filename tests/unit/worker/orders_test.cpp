@@ -177,6 +177,46 @@ TEST_CASE("patterns are expanded on the node, in options and lists; not for a pu
     CHECK(path_of("in:/tmp/%j.$x", push) == "/tmp/%j.$x");
 }
 
+TEST_CASE("a line of a list that names a file is that file") {
+    const Scratch scratch;
+    OrderPlaces places = kPlaces;
+    places.names = {.job_id = 42};
+    places.work_dir = scratch.path();
+    std::string list;
+    for (const char* name : {"my%20job.csv", "a:b:c", "#x#", "@y", "50%%"}) {
+        list += scratch.path() + '/' + name + '\n';
+        scratch.write(name, "x");
+    }
+    list += "@y\n#x#\nin%j:to\n";
+    const Result<Orders> orders =
+        Orders::parse(serial({"@" + scratch.write("list", list)}), places);
+    const auto sources = orders->sources();
+    REQUIRE(sources);
+    std::string all;
+    for (const SourceOrder& order : *sources) {
+        all += order.path.substr(scratch.path().size() + 1) + ' ';
+    }
+    CHECK(all == "my%20job.csv a:b:c #x# @y 50%% in42 ");
+    ManifestEntry entry;
+    entry.line = sources->at(0).line;
+    CHECK(orders->target_of(entry)->target.place.name() == "my%20job.csv");
+    CHECK_THAT(sources->back().where, Contains("the % in") && Contains("was expanded"));
+    CHECK_THAT(sources->front().where, !Contains("was expanded"));
+}
+
+TEST_CASE("Slurm's output files of the job are left out of its directories") {
+    OrderPlaces places = kPlaces;
+    places.names = {.job_id = 43, .array_job_id = 42, .array_task_id = 1};
+    const auto excludes = [&](const char* option) {
+        const Result<Orders> orders = Orders::parse(serial({option}), places);
+        return orders->sources()->at(0).choice.excludes;
+    };
+    CHECK(excludes("a::exclude=b.%j") ==
+          std::vector<std::string>{"b.43", "slurm-43.out", "slurm-42_[0-9]*.out"});
+    places.is_push = true;
+    CHECK(excludes("a").empty());
+}
+
 TEST_CASE("a relative name in a list needs a working directory, an absolute one none") {
     const Scratch scratch;
     OrderPlaces places = kPlaces;

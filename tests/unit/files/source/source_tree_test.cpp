@@ -1,20 +1,26 @@
 // Tests that a directory is read as it was walked, or a change reported.
 #include "stager/files/source/directory_listings.h"
+#include "stager/files/source/tree_walk.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/root.h"
 
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <fstream>
 
 namespace stage {
 namespace {
 
 using Catch::Matchers::Contains;
+using test::content_of;
 using test::Scratch;
 using test::Spec;
 
@@ -23,6 +29,50 @@ void write_some(const Scratch& from) {
     from.write("t/a/small", "small");
     from.write("t/b/long", test::noise(5 * kBlockBytes / 2));
     from.write("t/c/last", "last");
+}
+
+/// Long ago, so that a walk does not hold it.
+void age(const std::string& path, std::int64_t seconds = 1) {
+    const std::array times{timespec{1, 2}, timespec{seconds, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
+}
+
+/// The data of the tree that is the only file of an object with a short index.
+std::string data_of(const std::vector<std::vector<std::byte>>& blocks) {
+    std::string data;
+    for (std::size_t i = 2; i < blocks.size(); ++i) {
+        for (const std::byte one : blocks[i]) {
+            data += static_cast<char>(one);
+        }
+    }
+    return data;
+}
+
+void make_link(const std::string& text, const std::string& path) {
+    REQUIRE(::symlink(text.c_str(), path.c_str()) == 0);
+}
+
+void listen_at(const std::string& path) {
+    const UniqueFd socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    REQUIRE(path.size() < sizeof at.sun_path);
+    std::ranges::copy(path, std::begin(at.sun_path));
+    REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+}
+
+/// The members of the tree in their order, or why it can't be walked.
+std::string members(const std::string& path, const TreeChoice& choice) {
+    const UniqueFd top{::open(path.c_str(), O_PATH | O_DIRECTORY)};
+    const auto tree = walk_tree(top, path, choice);
+    if (!tree) {
+        return tree.error().sentence();
+    }
+    std::string all;
+    for (std::uint32_t i = 1; i < tree->index.size(); ++i) {
+        all += (i == 1 ? "" : " ") + tree->index.path(i);
+    }
+    return all;
 }
 
 }  // namespace
@@ -71,7 +121,7 @@ TEST_CASE("a file that does not report its size is named, alone and in a tree") 
         test::source_orders({{.source = from.path("t"), .root = "/", .below = "t"}}), 0));
 }
 
-TEST_CASE("a directory that changes after it was listed is found") {
+TEST_CASE("a directory whose names change after it was listed is found") {
     const Scratch from;
     write_some(from);
     TreeIndex index;
@@ -83,44 +133,57 @@ TEST_CASE("a directory that changes after it was listed is found") {
     TreeDirectories directories{index, UniqueFd{::open(from.path("t").c_str(), O_PATH)}};
     DirectoryListings listings;
     for (const std::uint32_t directory : {0U, 1U, 2U}) {
-        REQUIRE(listings.begin(directory, directories.at(directory)));
+        REQUIRE(listings.list(directory, directories.at(directory)));
     }
-    CHECK_FALSE(listings.find_changed(directories));
+    CHECK(listings.changed(directories).empty());
     SECTION("a name came") {
         REQUIRE(::rename(from.path("t/c/last").c_str(), from.path("t/b/last").c_str()) == 0);
-        CHECK(listings.find_changed(directories) == 2U);
+        const auto changed = listings.changed(directories);
+        REQUIRE(changed.size() == 1);
+        CHECK(changed.front().directory == 2U);
+        CHECK(changed.front().names == std::vector<std::string>{"last", "long"});
     }
     SECTION("a name came and its time was set back") {
         const struct stat before = test::status_of(from.path("t/b"));
         from.write("t/b/more", "more");
         const std::array times{before.st_atim, before.st_mtim};
         REQUIRE(::utimensat(AT_FDCWD, from.path("t/b").c_str(), times.data(), 0) == 0);
-        CHECK(listings.find_changed(directories) == 2U);
+        CHECK(listings.changed(directories).size() == 1);
+    }
+    SECTION("only its times moved") {
+        const std::array times{timespec{1, 2}, timespec{1, 0}};
+        REQUIRE(::utimensat(AT_FDCWD, from.path("t/b").c_str(), times.data(), 0) == 0);
+        CHECK(listings.changed(directories).empty());
     }
     SECTION("it is elsewhere") {
         REQUIRE(::rename(from.path("t/b").c_str(), from.path("t/c/b").c_str()) == 0);
-        CHECK(listings.find_changed(directories));
+        const auto changed = listings.changed(directories);
+        REQUIRE(changed.size() == 1);
+        CHECK(changed.front().directory == 0U);
+        directories.forget();
+        CHECK(listings.changed(directories).back().is_gone);
     }
 }
 
-TEST_CASE("a member that changes while the tree is read is named") {
+TEST_CASE("a member that does not fit the walk any more is named") {
     const Scratch from;
     write_some(from);
+    age(from.path("t/b/long"));
     const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
     auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);
     const std::string expected = from.path("t/b/long") + ": changed while it was read";
-    SECTION("before it is read: another size") {
+    SECTION("shorter") {
         from.write("t/b/long", "short");
     }
-    SECTION("before it is read: another time") {
-        const std::array times{timespec{1, 2}, timespec{1, 0}};
-        REQUIRE(::utimensat(AT_FDCWD, from.path("t/b/long").c_str(), times.data(), 0) == 0);
+    SECTION("another file, and longer") {
+        from.write("t/b/new", test::noise(3 * kBlockBytes, 2));
+        REQUIRE(::rename(from.path("t/b/new").c_str(), from.path("t/b/long").c_str()) == 0);
     }
-    SECTION("before it is read: gone") {
+    SECTION("gone") {
         REQUIRE(::unlink(from.path("t/b/long").c_str()) == 0);
     }
-    SECTION("before it is read: a link now") {
+    SECTION("a link now") {
         REQUIRE(::unlink(from.path("t/b/long").c_str()) == 0);
         REQUIRE(::symlink("../a/small", from.path("t/b/long").c_str()) == 0);
     }
@@ -131,11 +194,174 @@ TEST_CASE("a member that changes while the tree is read is named") {
     const auto blocks = test::blocks_of(**source);
     REQUIRE_FALSE(blocks);
     CHECK_THAT(blocks.error().sentence(), Contains(expected));
+    CHECK_THAT(blocks.error().sentence(), Contains("exclude=long"));
+}
+
+TEST_CASE("a member that changes after the walk, and fits it, is read") {
+    const Scratch from;
+    write_some(from);
+    const std::string path = from.path("t/b/long");
+    const std::string walked = content_of(path);
+    std::string expected = walked;
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
+    Result<std::unique_ptr<FileSource>> source{nullptr};
+    const auto open = [&] {
+        source = FileSource::open(test::source_orders(specs), 0);
+        REQUIRE(source);
+    };
+    const auto replace = [&](std::size_t bytes) {
+        from.write("t/b/.new", test::noise(bytes, 2));
+        REQUIRE(::rename(from.path("t/b/.new").c_str(), path.c_str()) == 0);
+    };
+    SECTION("one that grows, at its earlier length") {
+        age(path);
+        open();
+        std::ofstream{path, std::ios::app} << "more";
+    }
+    SECTION("one that is replaced by one as long, as it is now") {
+        age(path);
+        open();
+        replace(walked.size());
+        expected = content_of(path);
+    }
+    SECTION("one that was written to lately and is replaced, as it was") {
+        open();
+        replace(10);
+    }
+    SECTION("one that was written to lately and is gone, as it was") {
+        open();
+        REQUIRE(::unlink(path.c_str()) == 0);
+    }
+    SECTION("a small one that was written to lately and is written anew, as it was") {
+        open();
+        from.write("t/a/small", "else");
+        from.write("t/c/last", "");
+    }
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    CHECK((data_of(*blocks) == "small" + expected + "last"));
+    // A retransmission finds the same bytes.
+    std::vector<std::byte> room(kBlockBytes);
+    CHECK((*source)->read(BlockIndex{2}, room));
+}
+
+TEST_CASE("a member that changes while it is read is read again") {
+    const Scratch from;
+    write_some(from);
+    const std::string path = from.path("t/b/long");
+    const std::string walked = content_of(path);
+    age(path);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
+    REQUIRE(source);
+    std::vector<std::vector<std::byte>> blocks;
+    const auto read_up_to = [&](std::size_t count) -> Status {
+        while (blocks.size() < count) {
+            const BlockIndex next{static_cast<std::uint32_t>(blocks.size())};
+            blocks.emplace_back((*source)->block_length(next));
+            TRY((*source)->read(next, blocks.back()));
+        }
+        return {};
+    };
+    REQUIRE(read_up_to(4));  // Two of its blocks.
+    SECTION("and counts if it only grew") {
+        std::ofstream{path, std::ios::app} << "more";
+        REQUIRE(read_up_to((*source)->block_count()));
+        CHECK((data_of(blocks) == "small" + walked + "last"));
+    }
+    SECTION("and counts if only its times changed") {
+        age(path, 2);
+        CHECK(read_up_to((*source)->block_count()));
+    }
+    SECTION("and is named if a byte that was read is another one") {
+        std::fstream{path, std::ios::in | std::ios::out}.write("changed", 7);
+        std::ofstream{path, std::ios::app} << "more";
+        const Status done = read_up_to((*source)->block_count());
+        REQUIRE_FALSE(done);
+        CHECK_THAT(done.error().sentence(), Contains(path + ": changed while it was read"));
+    }
+}
+
+TEST_CASE("a file that was empty and has grown is no file of /proc") {
+    const Scratch from;
+    from.write("grown", "x");
+    const UniqueFd file{::open(from.path("grown").c_str(), O_RDONLY | O_CLOEXEC)};
+    CHECK(check_really_empty(file.get(), "grown"));
+}
+
+TEST_CASE("what is excluded, and sockets, are left out of a directory") {
+    const Scratch from;
+    for (const char* name : {"t/a.log", "t/b/a.log", "t/b/c", "t/d/e/f", "t/slurm-7_3.out"}) {
+        from.write(name, "x");
+    }
+    listen_at(from.path("t/socket"));
+    CHECK(members(from.path("t"), {}) == "a.log b d slurm-7_3.out b/a.log b/c d/e d/e/f");
+    CHECK(members(from.path("t"), {.excludes = {"*.log", "e/"}}) == "b d slurm-7_3.out b/c");
+    CHECK(members(from.path("t"), {.excludes = {"/a.log", "/b/c", "slurm-7_[0-9]*.out"}}) ==
+          "b d b/a.log d/e d/e/f");
+    const UniqueFd top{::open(from.path("t").c_str(), O_PATH | O_DIRECTORY)};
+    const auto tree = walk_tree(top, from.path("t"));
+    REQUIRE(tree);
+    CHECK(tree->sockets.count == 1);
+    CHECK(tree->sockets.first == from.path("t/socket"));
+}
+
+TEST_CASE("pipes are refused, or left out by choice") {
+    const Scratch from;
+    from.write("t/a", "x");
+    REQUIRE(::mkfifo(from.path("t/pipe").c_str(), 0600) == 0);
+    CHECK_THAT(members(from.path("t"), {}), Contains("is a pipe") && Contains("no-devices"));
+    CHECK(members(from.path("t"), {.skips_devices = true}) == "a");
+}
+
+TEST_CASE("links that lead out of a directory are counted, or followed by choice") {
+    const Scratch from;
+    from.write("blobs/one", "content");
+    from.write("blobs/more/two", "two");
+    from.write("t/s/file", "x");
+    make_link("../../blobs/one", from.path("t/s/out"));
+    make_link(from.path("blobs/more"), from.path("t/s/outer"));
+    make_link("../s/file", from.path("t/s/inner"));
+    make_link("../../../nowhere", from.path("t/s/dangling"));
+    const UniqueFd top{::open(from.path("t").c_str(), O_PATH | O_DIRECTORY)};
+    const auto kept = walk_tree(top, from.path("t"));
+    REQUIRE(kept);
+    CHECK(kept->outward.count == 3);
+    const auto followed = walk_tree(top, from.path("t"), {.follows_links = true});
+    REQUIRE(followed);
+    CHECK(followed->outward.count == 1);
+    CHECK(members(from.path("t"), {.follows_links = true}) ==
+          "s s/dangling s/file s/inner s/out s/outer s/outer/two");
+    SourceOrder order{
+        .spec = 0, .path = from.path("t"), .line = {}, .choice = {.follows_links = true}};
+    auto source = FileSource::open({order}, 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    CHECK(data_of(*blocks) == "xcontenttwo");
+    CHECK_THAT((*source)->remarks(), Contains("1 link out of the directory"));
+}
+
+TEST_CASE("a link to a directory that it is in is not followed without end") {
+    const Scratch from;
+    from.write("t/a", "x");
+    SECTION("to the top") {
+        make_link("../t", from.path("t/loop"));
+        CHECK_THAT(members(from.path("t"), {.follows_links = true}),
+                   Contains("is a link to a directory that it is in"));
+    }
+    SECTION("above it, where it is inside of what it leads to") {
+        make_link("..", from.path("t/loop"));
+        CHECK(members(from.path("t"), {.follows_links = true}) ==
+              "a loop loop/t loop/t/a loop/t/loop");
+    }
+    CHECK(members(from.path("t"), {}) == "a loop");
 }
 
 TEST_CASE("a member that changes between two reads of it is named") {
     const Scratch from;
     write_some(from);
+    age(from.path("t/c/last"));
     const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
     auto source = FileSource::open(test::source_orders(specs), 0);
     REQUIRE(source);

@@ -37,7 +37,7 @@ mode_t mode_of(const std::string& path) {
 
 std::vector<std::byte> walked(const std::string& path, bool is_ownerless) {
     const UniqueFd top{::open(path.c_str(), O_PATH | O_DIRECTORY)};
-    const Result<WalkedTree> tree = walk_tree(top, path, is_ownerless);
+    const Result<WalkedTree> tree = walk_tree(top, path, {.is_ownerless = is_ownerless});
     REQUIRE(tree);
     return {tree->index.bytes().begin(), tree->index.bytes().end()};
 }
