@@ -39,6 +39,7 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
     all.push_back(check_libexec(config));
     all.push_back(check_pmix());
     append(all, check_dest_roots(config));
+    append(all, check_noexec(config));
     append(all, check_metrics_file(config));
     append(all, check_interfaces(config));
     all.push_back(check_daemon(config));

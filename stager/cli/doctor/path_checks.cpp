@@ -3,6 +3,7 @@
 #include "transport/os/root_directory.h"
 
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -85,6 +86,25 @@ std::optional<Finding> check_metrics_file(const Config& config) {
                ? fine("MetricsFile", config.metrics_file)
                : wrong("MetricsFile",
                        above + " is no directory here, so nothing is written; make it");
+}
+
+std::vector<Finding> check_noexec(const Config& config) {
+    std::vector<Finding> findings;
+    const auto look = [&](const std::string& key, const std::string& path) {
+        struct statvfs about {};
+        if (::statvfs(path.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0) {
+            findings.push_back(doubtful(
+                key,
+                path +
+                    " is mounted noexec: programs that jobs stage there can't be started, and "
+                    "libs is refused; mount it without noexec if jobs shall stage programs"));
+        }
+    };
+    look("StageRoot", config.stage_root);
+    for (const std::string& root : config.dest_roots) {
+        look("DestRoots", root);
+    }
+    return findings;
 }
 
 std::optional<Finding> check_spool(const Config& config, const std::string& spool) {

@@ -15,6 +15,8 @@ namespace stage {
 /// One finding for each entry of PushRoots that is no directory, or that another user could
 /// have placed; and one if no node may push there. Needs root.
 [[nodiscard]] std::vector<Finding> check_push_roots(const Config& config);
+/// One finding for StageRoot, and each entry of DestRoots, that is mounted noexec.
+[[nodiscard]] std::vector<Finding> check_noexec(const Config& config);
 /// Checks the directory of MetricsFile; nothing if it is not set.
 [[nodiscard]] std::optional<Finding> check_metrics_file(const Config& config);
 /// Warns if StageRoot is on the file system of slurmd's spool directory.

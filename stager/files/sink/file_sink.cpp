@@ -124,8 +124,17 @@ Status FileSink::decide(std::size_t index, SinkOrder order) {
         order.target.above_source = config_.above(index);
     }
     order.target.page_room = page_shares_.take(entry.size);
+    const bool is_executed = order.is_of_program;
     Result<std::unique_ptr<Target>> target =
         new_target(std::move(order.target), entry, config_.writer, config_.bytes_max);
+    if (target && is_executed && (*target)->directory().is_noexec) {
+        target =
+            Error{Blame::user,
+                  (*target)->path() +
+                      ": its file system is mounted noexec, no program starts there and no "
+                      "library is loaded from there"}
+                .remedy("choose a destination elsewhere, or ask the administrator");
+    }
     if (!target) {
         return targets_.give_up(index, std::move(target).error());
     }

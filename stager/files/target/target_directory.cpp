@@ -152,6 +152,7 @@ void look_for_room(TargetDirectory& directory) {
     if (::fstatvfs(directory.fd.get(), &room) != 0) {
         return;
     }
+    directory.is_noexec = (room.f_flag & ST_NOEXEC) != 0;
     const bool is_root = ::geteuid() == 0;
     if (room.f_blocks != 0) {
         directory.free_bytes = (is_root ? room.f_bfree : room.f_bavail) * room.f_frsize;

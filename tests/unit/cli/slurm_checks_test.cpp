@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/statvfs.h>
+
 #include <algorithm>
 
 using namespace stage;
@@ -152,6 +154,22 @@ TEST_CASE("places that are not there are named") {
     CHECK(check_metrics_file(config)->health == Health::fine);
     config.metrics_file = place.path() + "/nowhere/x.prom";
     CHECK(check_metrics_file(config)->health == Health::wrong);
+}
+
+TEST_CASE("a place where no program can be executed is doubtful") {
+    const Scratch place;
+    Config config = default_config();
+    config.stage_root = place.path();
+    config.dest_roots = {"/proc"};  // As systemd and the kernel's own init mount it.
+    struct statvfs about {};
+    if (::statvfs("/proc", &about) != 0 || (about.f_flag & ST_NOEXEC) == 0) {
+        WARN("skipped: /proc is not mounted noexec here");
+        return;
+    }
+    const auto found = check_noexec(config);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].subject == "DestRoots");
+    CHECK(found[0].sentence.find("/proc is mounted noexec") != std::string::npos);
 }
 
 TEST_CASE("a directory of PushRoots that is not there, or another's, is named", "[root]") {

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -426,6 +427,28 @@ TEST_CASE("destinations that can't be written are reported with the cause", "[ro
         CHECK_THAT(answer, Contains("/x: File too large"));
     }
     CHECK(to.names().empty());
+}
+
+TEST_CASE("a program is not staged to where none can be executed", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string program = from.write("program", "x");
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string place = to.path("noexec");
+        if (!test::mount_small(place, 1U << 20U) ||
+            ::mount(nullptr, place.c_str(), nullptr, MS_REMOUNT | MS_NOEXEC, nullptr) != 0) {
+            return "no mounts";
+        }
+        const Spec plain{.source = program, .root = place, .below = "x"};
+        Spec with_libraries = plain;
+        with_libraries.is_of_program = true;
+        return said(test::stage_all({plain})) + "; " + said(test::stage_all({with_libraries}));
+    });
+    CHECK_THAT(answer,
+               Catch::StartsWith("ok; ") && Contains("noexec/x: its file system is mounted noexec"));
 }
 
 TEST_CASE("shared file systems are recognised by their type") {
