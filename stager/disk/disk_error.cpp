@@ -21,9 +21,12 @@ struct Remedy {
 };
 
 constexpr std::string_view kDeadMount =
-    "it is mounted (FUSE), and the program that served it has ended; unmount it (fusermount "
-    "-u) "
-    "or mount it again";
+    "it is mounted (FUSE), and the program that served it has ended; unmount it "
+    "(fusermount -u) or mount it again";
+constexpr std::string_view kFailing =
+    "the file system it is on may be failing, tell the administrator";
+constexpr std::string_view kLocked =
+    "renew your credentials for it (kinit), or unlock it, where it is read and written";
 
 constexpr std::array kSourceRemedies{
     Remedy{ENOENT, Blame::user, "check the path"},
@@ -38,6 +41,10 @@ constexpr std::array kSourceRemedies{
            "another process here, such as a file server, does not give back its lease on it, "
            "tell the administrator"},
     Remedy{ENOTCONN, Blame::user, kDeadMount},
+    Remedy{ENOKEY, Blame::user, kLocked},
+    Remedy{EKEYEXPIRED, Blame::user, kLocked},
+    Remedy{EKEYREVOKED, Blame::user, kLocked},
+    Remedy{EKEYREJECTED, Blame::user, kLocked},
     Remedy{ESTALE, Blame::node, "it was replaced on the file server, submit the job again"},
     Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
 };
@@ -54,6 +61,18 @@ constexpr std::array kTargetRemedies{
     Remedy{ELOOP, Blame::user, "a component of the path is a symbolic link, use the real path"},
     Remedy{EXDEV, Blame::user, "a component of the path leads elsewhere, use the real path"},
     Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
+    Remedy{EILSEQ,
+           Blame::user,
+           "the file system does not take every name, choose one in UTF-8 or another "
+           "destination"},
+    Remedy{EEXIST,
+           Blame::user,
+           "that name is there already: a file system that ignores case takes two names for "
+           "one, choose another destination"},
+    Remedy{ENOKEY, Blame::user, kLocked},
+    Remedy{EKEYEXPIRED, Blame::user, kLocked},
+    Remedy{EKEYREVOKED, Blame::user, kLocked},
+    Remedy{EKEYREJECTED, Blame::user, kLocked},
     Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
     Remedy{EISDIR, Blame::user, "append a slash to put the file into it"},
     Remedy{EMLINK,
@@ -108,7 +127,7 @@ Error with_remedy(const std::array<Remedy, Count>& remedies,
                 .remedy(is_unknown ? unknown_user_advice() : std::string{remedy.advice});
         }
     }
-    return Error::from_errno(Blame::node, path, cause);
+    return Error::from_errno(Blame::node, path, cause).remedy(kFailing);
 }
 
 }  // namespace
@@ -125,6 +144,16 @@ Error target_error(const std::string& path, int cause) {
                 "choose another destination");
     }
     return with_remedy(kTargetRemedies, path, cause);
+}
+
+Error link_error(const std::string& path, int cause) {
+    if (cause == EPERM || cause == EOPNOTSUPP || cause == ENOSYS) {
+        return Error::from_errno(Blame::user, path, cause)
+            .remedy(
+                "the file system takes no hard links, choose another destination, or stage "
+                "copies instead of links");
+    }
+    return target_error(path, cause);
 }
 
 Error was_taken_away(const std::string& path) {

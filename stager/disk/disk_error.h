@@ -18,6 +18,9 @@ namespace stage {
 /// The error for a destination `path` that could not be made, written or renamed.
 [[nodiscard]] Error target_error(const std::string& path, int cause);
 
+/// The error for a hard link `path` to an existing file that could not be made.
+[[nodiscard]] Error link_error(const std::string& path, int cause);
+
 /// The error for a file that a stage found at its destination and kept, and that was removed or
 /// replaced since.
 [[nodiscard]] Error was_taken_away(const std::string& path);

@@ -51,6 +51,10 @@ bool write_fully(int fd, Bytes bytes, std::uint64_t offset) {
     return true;
 }
 
+bool close_written(UniqueFd& file) {
+    return !file || ::close(file.release()) == 0;
+}
+
 bool has_same_bytes(int one, int other, std::uint64_t size) {
     constexpr std::size_t kStep = 256U << 10U;
     std::vector<std::byte> left(kStep);
@@ -81,7 +85,10 @@ int take_room(int fd, std::uint64_t bytes) {
             break;
         }
     }
-    if (cause == EOPNOTSUPP || cause == ENOSYS) {
+    // File systems that cannot allocate say so by many numbers.
+    const bool has_no_room =
+        cause == ENOSPC || cause == EDQUOT || cause == EFBIG || cause == EIO;
+    if (cause != 0 && !has_no_room) {
         cause = ::ftruncate(fd, size) == 0 ? 0 : errno;
     }
     return cause;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/os/unique_fd.h"
 
 #include <cstdint>
 
@@ -14,6 +15,10 @@ namespace stage {
 
 /// Writes all of `bytes`. Returns false, with errno, if that fails.
 [[nodiscard]] bool write_fully(int fd, Bytes bytes, std::uint64_t offset);
+
+/// Closes a file that was written, if `file` is one. Returns false, with errno, if that fails:
+/// only close(2) reports what NFS, AFS and FUSE could not store.
+[[nodiscard]] bool close_written(UniqueFd& file);
 
 /// Returns true if the two files have equal bytes up to `size`. Where the bytes differ, errno
 /// is 0; otherwise errno says why a file could not be read.

@@ -21,14 +21,20 @@ bool is_plain_name(std::string_view name) {
 }
 
 std::string hidden_name(const std::string& name, std::string_view tail) {
-    const std::size_t room = kMaxFileNameBytes - 1 - std::min(tail.size(), std::size_t{100});
-    if (name.size() <= room) {
+    // Encrypting file systems take names of 143 bytes (eCryptfs), where 255 are usual; and some
+    // take only whole characters of UTF-8. So a name that is long is cut shorter than it must.
+    constexpr std::size_t kRoom = 80;
+    if (name.size() <= kRoom) {
         return '.' + name + std::string{tail};
     }
     // Long names may differ only at their ends.
     const Digest128 digest = xxh3_128(as_bytes(name));
     const std::string mark = '~' + to_hex(Bytes{digest}.first(8));
-    return '.' + name.substr(0, room - mark.size()) + mark + std::string{tail};
+    std::size_t end = kRoom - mark.size();
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) {
+        --end;
+    }
+    return '.' + name.substr(0, end) + mark + std::string{tail};
 }
 
 bool is_of_another(int directory, const std::string& name) {

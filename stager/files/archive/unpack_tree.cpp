@@ -218,15 +218,17 @@ Status UnpackTree::add_hard_link(const Member& member,
     if (Status ready = make_room_for(member); !ready) {
         return ready;
     }
-    if (from &&
-        ::linkat(from.get(), original.back().c_str(), here(), member.parts.back().c_str(), 0) ==
-            0) {
+    const char* name = original.back().c_str();
+    if (from && ::linkat(from.get(), name, here(), member.parts.back().c_str(), 0) == 0) {
         return {};
     }
-    return errno == ENOENT || errno == EPERM
-               ? against("is a link to '" + joined(original, "/") +
-                         "', which is not an earlier file of the archive")
-               : failed(member.parts, errno);
+    const int cause = errno;
+    struct stat there {};
+    const bool is_file = ::fstatat(from.get(), name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         !S_ISDIR(there.st_mode);
+    return is_file ? link_error(path_ + '/' + joined(member.parts, "/"), cause)
+                   : against("is a link to '" + joined(original, "/") +
+                             "', which is not an earlier file of the archive");
 }
 
 Status UnpackTree::add_device(const Member& member) {
@@ -260,15 +262,19 @@ Status UnpackTree::write(std::uint64_t offset, Bytes bytes) {
 
 Status UnpackTree::end_file(const Member& member, std::uint64_t size) {
     room_ += (kDiskBlockBytes - size % kDiskBlockBytes) % kDiskBlockBytes;
-    const UniqueFd file = std::move(file_);
+    UniqueFd file = std::move(file_);
     struct stat now {};
     const TreeNode node = attributes_of(member);
     const bool is_short =
         ::fstat(file.get(), &now) == 0 && static_cast<std::uint64_t>(now.st_size) < size;
     if ((is_short && ::ftruncate(file.get(), static_cast<off_t>(size)) != 0) ||
-        !keep_user_attributes(file.get(), node) ||
-        (has_mode_for_now(member) && ::fchmod(file.get(), mode_of(member)) != 0) ||
-        !keep_attributes(file.get(), node, true)) {
+        !keep_user_attributes(file.get(), node)) {
+        return failed(member.parts, errno);
+    }
+    if (has_mode_for_now(member)) {
+        static_cast<void>(::fchmod(file.get(), mode_of(member)));  // As of any staged file.
+    }
+    if (!keep_attributes(file.get(), node, true) || !close_written(file)) {
         return failed(member.parts, errno);
     }
     return {};
@@ -302,11 +308,11 @@ Status UnpackTree::settle(const std::string& way, const Member& directory) {
     }
     at.reset(at ? ::openat(at.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
     const TreeNode node = attributes_of(directory);
-    if (!at || !keep_user_attributes(at.get(), node) ||
-        ::fchmod(at.get(), mode_of(directory)) != 0 || !keep_attributes(at.get(), node, true)) {
+    if (!at || !keep_user_attributes(at.get(), node)) {
         return failed({way}, errno);
     }
-    return {};
+    static_cast<void>(::fchmod(at.get(), mode_of(directory)));
+    return keep_attributes(at.get(), node, true) ? Status{} : Status{failed({way}, errno)};
 }
 
 }  // namespace stage

@@ -32,10 +32,11 @@ unsigned little_endian(Bytes two) {
 
 /// True for errors that are ignored: the file system or the caller's rights don't allow the
 /// attribute, or it does not fit beside a file, since ext4 has 4 KiB for all attributes of one.
-/// (On a full disk the file itself fails, too.)
+/// (On a full disk, or beyond a quota, the file itself fails, too.)
 bool is_left_out(int cause) {
     return cause == EOPNOTSUPP || cause == EPERM || cause == EACCES || cause == EINVAL ||
-           cause == ENOSPC || cause == E2BIG || cause == ERANGE;
+           cause == ENOSPC || cause == EDQUOT || cause == E2BIG || cause == ERANGE ||
+           cause == ENOSYS || cause == ENODATA || cause == ENAMETOOLONG;
 }
 
 std::string proc_path(int directory, const std::string& name) {

@@ -19,6 +19,10 @@ FileTime mtime_of(const struct stat& status) {
     return {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
 }
 
+bool is_no_older(const FileTime& there, const FileTime& source) {
+    return there >= source || (there.nanoseconds == 0 && there.seconds == source.seconds);
+}
+
 std::optional<FileState> state_of(int fd, bool is_asked_anew) {
     struct statx now {};
     const int how = is_asked_anew ? AT_STATX_FORCE_SYNC : AT_STATX_SYNC_AS_STAT;

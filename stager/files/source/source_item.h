@@ -28,6 +28,9 @@ struct FileIdentity {
 
 [[nodiscard]] FileIdentity identity_of(const struct stat& status);
 [[nodiscard]] FileTime mtime_of(const struct stat& status);
+/// True if a copy with the time `there` is no older than its source. Where the copy's file
+/// system keeps whole seconds only, the source's count.
+[[nodiscard]] bool is_no_older(const FileTime& there, const FileTime& source);
 /// The visible state of a file that another process may be writing.
 struct FileState {
     mode_t mode = 0;

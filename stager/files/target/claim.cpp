@@ -6,6 +6,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
 namespace stage {
 
 std::string Claims::Claim::claim_of(std::uint32_t step) const {
@@ -67,7 +69,8 @@ bool Claims::Claim::is_made() {
     if (!made && errno == EEXIST && !is_of_another(at, own)) {
         made.reset(::openat(at, own.c_str(), kOpen));
     }
-    if (made && ::flock(made.get(), LOCK_EX | LOCK_NB) == 0) {
+    // A file system without locks has no other stage at work on it that one could see.
+    if (made && (::flock(made.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)) {
         file = std::move(made);
     }
     return static_cast<bool>(file);

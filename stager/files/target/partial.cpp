@@ -31,7 +31,7 @@ UniqueFd open_partial(int directory, const std::string& partial) {
     const bool is_ours = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
                          status.st_uid == ::geteuid() && status.st_nlink == 1 &&
                          (status.st_mode & 07777U) == 0600 &&
-                         ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+                         (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
     return is_ours ? std::move(file) : UniqueFd{};
 }
 

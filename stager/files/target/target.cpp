@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 namespace stage {
 
@@ -21,7 +22,7 @@ bool is_at_work(int directory, const std::string& temporary, uid_t owner) {
         ::openat(directory, temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
     struct stat status {};
     return other && ::fstat(other.get(), &status) == 0 && status.st_uid == owner &&
-           ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
+           ::flock(other.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 Error shared_error(const std::string& path) {

@@ -111,7 +111,7 @@ Status TargetFile::look() {
     }
     if (is_source(there) || order_.existing == Existing::keep ||
         (order_.existing == Existing::newer && !order_.is_newer &&
-         mtime_of(there) >= node_.mtime)) {
+         is_no_older(mtime_of(there), node_.mtime))) {
         way_ = Way::leave;
         return check_kept(directory_.fd.get(), name_, path(), S_IFREG);
     }
@@ -409,7 +409,9 @@ Status TargetFile::appear() {
     if (order_.is_durable) {
         const UniqueFd directory{
             ::openat(directory_.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-        if (!directory || ::fsync(directory.get()) != 0) {
+        // Some file systems can sync files, and no directories.
+        if (!directory || (::fsync(directory.get()) != 0 && errno != EINVAL &&
+                           errno != ENOSYS && errno != EOPNOTSUPP)) {
             return failed(errno);
         }
     }

@@ -38,10 +38,11 @@ void add(Compared& program, const ManifestEntry& entry, const SinkOrder& order) 
 }
 
 void choose(const Compared& program, SinkOrder& order) {
-    const bool is_as_new = program.has_all && program.newest_there == program.newest;
+    const bool is_no_older_one = is_no_older(program.newest_there, program.newest);
+    const bool is_newer = program.newest_there > program.newest;
     const bool is_left =
-        program.has_program && (order.target.existing == Existing::keep || is_as_new ||
-                                program.newest_there > program.newest);
+        program.has_program && (order.target.existing == Existing::keep || is_newer ||
+                                (program.has_all && is_no_older_one));
     if (is_left) {
         order.target.existing = Existing::keep;
     } else if (order.is_library || order.target.existing == Existing::newer) {

@@ -26,9 +26,9 @@ TreeMaker::Made TreeMaker::begin(const TreeNode& file, bool is_whole) {
 }
 
 bool TreeMaker::make(const TreeNode& file, Bytes bytes) {
-    const Made made = begin(file, true);
+    Made made = begin(file, true);
     return made.fd && write_fully(made.fd.get(), bytes, 0) &&
-           keep_attributes(made.fd.get(), file, made.has_mode);
+           keep_attributes(made.fd.get(), file, made.has_mode) && close_written(made.fd);
 }
 
 }  // namespace stage

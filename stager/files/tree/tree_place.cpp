@@ -90,7 +90,7 @@ Status TreePlace::look_at(const struct stat& there) {
     }
     if (order_.existing == Existing::newer) {
         TRY(const auto newest, newest_of(there));
-        is_left_ = newest >= mtime_;
+        is_left_ = is_no_older(newest, mtime_);
     }
     if (is_left_) {
         return check_kept(directory_.fd.get(), name_, path(), S_IFDIR);

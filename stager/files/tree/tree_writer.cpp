@@ -94,10 +94,10 @@ Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept
 
 Status TreeWriter::close_open() {
     behind_.end(open_.get());
-    open_.reset();
+    const int cause = close_written(open_) ? behind_.cause() : errno;
     const std::uint32_t node = std::exchange(open_node_, 0);
-    errno = behind_.cause();
-    return errno == 0 ? Status{} : Status{failed(node)};
+    errno = cause;
+    return cause == 0 ? Status{} : Status{failed(node)};
 }
 
 Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
@@ -243,7 +243,7 @@ Status TreeWriter::add_hard_link(const TreeNode& node, std::uint32_t index) {
     const int to = maker_.directories().at(node.parent);
     if (!from || to < 0 ||
         ::linkat(from.get(), original.name.c_str(), to, node.name.c_str(), 0) != 0) {
-        return failed(index);
+        return link_error(path_ + '/' + index_.path(index), errno);
     }
     return {};
 }

@@ -1,6 +1,7 @@
 // Tests that members detect a shared directory, in any order.
 #include "stager/files/target/claim.h"
 
+#include "tests/unit/files/failing_call.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/root.h"
 
@@ -42,6 +43,15 @@ TEST_CASE("in a shared directory every member fails, in every order") {
         }
         CHECK(shared.names().empty());
     } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Lustre without -o flock, and some FUSE file systems.
+TEST_CASE("where there are no locks a claim goes as it came") {
+    const Scratch place;
+    CHECK(test::said_where_call_fails(SYS_flock, ENOSYS, [&] {
+              return said(claim(place.path(), 1, 2).settle());
+          }) == "ok");
+    CHECK(place.names().empty());
 }
 
 TEST_CASE("the paths of all claims are known before the first is made") {
