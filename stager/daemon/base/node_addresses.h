@@ -9,8 +9,9 @@
 
 namespace stage {
 
-/// A node may have another address after it was switched off and on, which takes longer.
-inline constexpr Duration kAddressAge = std::chrono::minutes{5};
+/// A cloud's node may come back with another address within a minute. (Tasks of an array that
+/// begin together share an answer.)
+inline constexpr Duration kAddressAge = std::chrono::seconds{30};
 
 class NodeAddresses {
   public:
