@@ -216,7 +216,7 @@ Status GroupMember::open_driver() {
 /// Each session has its own keys and its own mark in the headers, so that what is left in the
 /// sockets of an earlier one is dropped.
 core::Outcome GroupMember::broadcast(Rank source, MutableBytes bytes, MemoryWatcher& watcher) {
-    ++sessions_;  // (First of all: the others count it whether memory is exhausted here or not.)
+    ++sessions_;  // First of all: the others count it even if memory is exhausted here.
     BroadcastConfig config = config_;
     for (std::size_t i = 0; i < sizeof sessions_; ++i) {
         config.session[i] ^= static_cast<std::byte>(sessions_ >> (8 * i));

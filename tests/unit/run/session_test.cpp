@@ -266,7 +266,7 @@ TEST_CASE("a core goes on sending while its outlet is stuck, and its chunks are 
     CHECK(member.core.numbers_sent() > 100);
 }
 
-/// Brings an END of member 1 in each turn; its sockets have dropped packets in earlier sessions.
+/// Brings an END of member 1 in each turn. Its sockets dropped packets in earlier sessions.
 class UsedDriver final : public Driver {
   public:
     Status receive(std::vector<ReceivedPacket>& packets, Readable) override {
@@ -284,11 +284,8 @@ class UsedDriver final : public Driver {
                            all.first(wire::kHeaderBytes));
         const MutableBytes room = all.subspan(wire::kHeaderBytes, body.size());
         std::ranges::copy(body, room.begin());
-        sender_.seal(number_,
-                     all.first(wire::kHeaderBytes),
-                     room,
-                     room,
-                     all.last(sender_.tag_bytes()));
+        sender_.seal(
+            number_, all.first(wire::kHeaderBytes), room, room, all.last(sender_.tag_bytes()));
         packets.push_back({.bytes = all, .to_group = is_to_group});
         return {};
     }
@@ -317,7 +314,7 @@ class UsedDriver final : public Driver {
     std::vector<std::byte> packet_;
 };
 
-/// Remembers what it is told of dropped packets, and may leave the group.
+/// Remembers the number of dropped packets, and may leave the group.
 class HearingCore final : public AnyCore {
   public:
     void on_datagrams(Instant, std::span<const core::Datagram> datagrams) override {

@@ -239,8 +239,8 @@ TEST_CASE("a train that left in part leaves no packet behind, and none twice") {
     CHECK(driver.counters().packets_sent == 20);
 }
 
-/// A session of a driver that others may have used before: sends so many chunks by each of two
-/// flows, and ends without what the driver refuses.
+/// A session of a driver that others may have used before: sends `chunks` chunks by each of
+/// two flows, and ends without what the driver refuses.
 void run_session(UdpDriver& driver, std::uint16_t chunks) {
     constexpr std::uint32_t kChunk = 400;
     seal::SessionKeys keys;

@@ -447,8 +447,9 @@ TEST_CASE("a program is not staged to where none can be executed", "[root]") {
         with_libraries.is_of_program = true;
         return said(test::stage_all({plain})) + "; " + said(test::stage_all({with_libraries}));
     });
-    CHECK_THAT(answer,
-               Catch::StartsWith("ok; ") && Contains("noexec/x: its file system is mounted noexec"));
+    CHECK_THAT(
+        answer,
+        Catch::StartsWith("ok; ") && Contains("noexec/x: its file system is mounted noexec"));
 }
 
 TEST_CASE("shared file systems are recognised by their type") {
