@@ -2,9 +2,9 @@
 //
 // What a tree's index says of a member is sent before its data, so these must fit: as many
 // bytes as the member had when the tree was walked. A file that has grown is read at its
-// earlier length, as cp(1) and rsync(1) do, and one that was replaced by another of the same size is
-// read as it is now. A file that changes while it is read is read a second time, and counts if
-// the same bytes are still there.
+// earlier length, as cp(1) and rsync(1) do, and one that was replaced by another of the same
+// size is read as it is now. A file that changes while it is read is read a second time, and
+// counts if the same bytes are still there.
 #pragma once
 
 #include "stager/files/manifest/tree_index.h"
