@@ -46,7 +46,7 @@ deps_build := \
   $(if $(filter x86_64,$(shell uname -m)),libipsec-mb-dev) $(# seals, where processors can) \
   libxxhash-dev libisal-dev             $(# digests, CRC32C) \
   nlohmann-json3-dev                    $(# statistics) \
-  libarchive-dev zlib1g-dev liblz4-dev libzstd-dev $(# archives; compression) \
+  libarchive-dev zlib1g-dev liblz4-dev liblzma-dev libzstd-dev $(# archives; compression) \
   libboost-filesystem-dev               $(# paths where they meet the disk) \
   libboost-program-options-dev          $(# command lines) \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
@@ -139,7 +139,7 @@ INCLUDES := -I. $(CATCH_INC) $(SLURM_INC) $(PMIX_INC)
 CXXFLAGS := -std=c++20 -g -pthread -D_GLIBCXX_ASSERTIONS $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
-  -larchive -lz -llz4 -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
+  -larchive -lz -llz4 -llzma -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
 
 # The plugin runs in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to
@@ -394,7 +394,8 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   disk/file_names disk/trusted_path files/archive/archive_reader files/archive/arrived_bytes \
   files/archive/byte_stream files/archive/decompression files/archive/filtered_stream \
   files/archive/gzip_stream files/archive/lz4_stream files/archive/read_trouble \
-  files/archive/unpack_tree files/archive/unpacker files/archive/zip_directory \
+  files/archive/unpack_tree files/archive/unpacker files/archive/xz_stream \
+  files/archive/zip_directory \
   files/libraries/elf_needs files/libraries/linker_cache files/manifest/attributes \
   files/manifest/manifest files/manifest/member_name files/manifest/tree_index \
   files/manifest/tree_node files/target/target link/frame_seal link/handshake \

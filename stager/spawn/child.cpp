@@ -29,6 +29,9 @@ constexpr int kParkFd = 64;
 /// (No program locks any.)
 constexpr rlim_t kOpenFilesMax = 65'536;
 constexpr rlim_t kLockedBytesMax = 64U << 10U;
+/// A program's private memory, which its job's limits do not bound: it runs in the daemon's
+/// service. The index of the largest tree fits, and so do two decoders of an archive.
+constexpr rlim_t kPrivateBytesMax = 3U << 29U;
 
 struct DirClose {
     void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
@@ -87,8 +90,9 @@ bool lower_limit(decltype(RLIMIT_CORE) resource, rlim_t most) {
 
 Status limit(const ProgramRequest& program) {
     if (!lower_limit(RLIMIT_CORE, 0) || !lower_limit(RLIMIT_NOFILE, kOpenFilesMax) ||
-        !lower_limit(RLIMIT_MEMLOCK, kLockedBytesMax)) {
-        return Error::from_errno(Blame::node, "limiting core dumps, open files, locked memory");
+        !lower_limit(RLIMIT_MEMLOCK, kLockedBytesMax) ||
+        !lower_limit(RLIMIT_DATA, kPrivateBytesMax)) {
+        return Error::from_errno(Blame::node, "limiting core dumps, open files, memory");
     }
     ::umask(program.umask);
     if (::chdir("/") != 0) {

@@ -28,11 +28,11 @@ struct UserIdentity {
 };
 
 /// A program to execute. It gets a session of its own, stdin, stdout and stderr from /dev/null,
-/// the working directory /, no core dumps, 64 KiB of locked memory, default signals,
-/// no_new_privs if it has a user, and no open descriptors except those named. Processes that it
-/// leaves behind when it ends, in whichever session, are killed. (exec makes a process dumpable
-/// again unless its user can't read the program: so it is installed 0711, and calls
-/// prctl(PR_SET_DUMPABLE, 0) first thing in main, too.)
+/// the working directory /, no core dumps, 64 KiB of locked memory, 1.5 GiB of private memory
+/// (RLIMIT_DATA), default signals, no_new_privs if it has a user, and no open descriptors
+/// except those named. Processes that it leaves behind when it ends, in whichever session, are
+/// killed. (exec makes a process dumpable again unless its user can't read the program: so it
+/// is installed 0711, and calls prctl(PR_SET_DUMPABLE, 0) first thing in main, too.)
 struct ProgramRequest {
     std::string path;                      ///< Absolute.
     std::vector<std::string> arguments;    ///< argv, argv[0] first.

@@ -131,6 +131,7 @@ LIBRARY = {
     "archive": ["stager/files/archive"],
     "zlib.h": ["stager/files/archive"],
     "lz4": ["stager/files/archive"],
+    "lzma.h": ["stager/files/archive"],
     "zstd.h": ["transport/run/object"],
     "intel-ipsec-mb.h": ["transport/seal"],
     "catch2/": [],

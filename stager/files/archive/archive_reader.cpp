@@ -167,7 +167,46 @@ ArchiveReader::Next ArchiveReader::next() {
         return Next::failed;
     }
     ++members_;
-    return Next::member;
+    return !zip_ || fits_in_memory() ? Next::member : Next::failed;
+}
+
+/// The memory that the entry's decoder takes, where libarchive does not bound it, by the first
+/// bytes of the data (APPNOTE.TXT 5.8.8, 5.10); "xz" may name more in each of its blocks.
+std::uint64_t ArchiveReader::memory_wanted() {
+    constexpr std::size_t kDictionaryAt = 5;
+    constexpr std::size_t kHeadBytes = kDictionaryAt + 4;
+    const std::string_view format = archive_format_name(archive_.get());
+    const bool is_lzma = format.ends_with("(lzma)");
+    const bool is_ppmd = format.ends_with("(ppmd-1)");
+    if (!is_lzma && !is_ppmd) {
+        return format.ends_with("(xz)") ? ~std::uint64_t{0} : 0;
+    }
+    const std::uint64_t begin =
+        zip_->begin + static_cast<std::uint64_t>(archive_filter_bytes(archive_.get(), 0));
+    std::array<std::byte, kHeadBytes> head{};
+    std::int64_t got = 1;
+    for (std::size_t at = 0; at < head.size() && got > 0; at += static_cast<std::size_t>(got)) {
+        got = bytes_.read(begin + at, MutableBytes{head}.subspan(at));
+    }
+    const auto number = [&head](std::size_t at, std::size_t count) {
+        std::uint64_t value = 0;
+        for (std::size_t i = at + count; i-- > at;) {
+            value = (value << 8U) | std::to_integer<std::uint64_t>(head[i]);
+        }
+        return value;
+    };
+    return is_lzma ? number(kDictionaryAt, 4) : (((number(0, 2) >> 4U) & 0xffU) + 1) << 20U;
+}
+
+/// Checks the entry before its first byte is decoded.
+bool ArchiveReader::fits_in_memory() {
+    if (memory_wanted() > kDecoderBytesMax) {
+        trouble_.set({.kind = ReadTrouble::Kind::unsupported,
+                      .why = "its compression may take more memory than " +
+                             std::to_string(kDecoderBytesMax >> 20U) + " MiB"});
+        return false;
+    }
+    return true;
 }
 
 std::optional<std::string> ArchiveReader::name() const {

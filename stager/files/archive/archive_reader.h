@@ -45,6 +45,8 @@ class ArchiveReader {
     la_ssize_t read_zip(const void** out);
     la_int64_t skip_zip(la_int64_t wanted);
     la_int64_t seek_zip(la_int64_t offset, int whence);
+    [[nodiscard]] std::uint64_t memory_wanted();
+    [[nodiscard]] bool fits_in_memory();
 
     ArrivedBytes& bytes_;
     ReadTrouble& trouble_;

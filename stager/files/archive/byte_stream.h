@@ -90,14 +90,22 @@ class MemberStream : public ByteStream {
 // verified only after the stream was read to its end. `from` and `trouble` must outlive the
 // decoder.
 
+/// The most memory that a decoder takes, bytes; an archive that needs more is refused. (`xz -9`
+/// needs 65 MiB, `zstd --long` 128; a file of a few kilobytes may name gigabytes.)
+inline constexpr std::uint64_t kDecoderBytesMax = 192U << 20U;
+
 /// Uses zlib: libarchive reads the checksums of gzip but does not compare them.
 [[nodiscard]] std::unique_ptr<ByteStream> gzip_stream(ByteStream& from, ReadTrouble& trouble);
 /// Uses liblz4: libarchive does not compare the length of a frame's content. Frames of the
 /// format's first version ("legacy") have no checksums; filtered_stream() decodes them.
 [[nodiscard]] std::unique_ptr<ByteStream> lz4_stream(ByteStream& from, ReadTrouble& trouble);
 
-enum class Filter : unsigned char { zstd, xz, bzip2, old_lz4 };
-/// Uses libarchive, whose libraries for these formats verify their checksums.
+/// Uses liblzma: libarchive lets a stream of xz take 1 GiB.
+[[nodiscard]] std::unique_ptr<ByteStream> xz_stream(ByteStream& from, ReadTrouble& trouble);
+
+enum class Filter : unsigned char { zstd, bzip2, old_lz4 };
+/// Uses libarchive, whose libraries for these formats verify their checksums. (The library of
+/// zstd takes 128 MiB at most by default.)
 [[nodiscard]] std::unique_ptr<ByteStream> filtered_stream(Filter filter,
                                                           ByteStream& from,
                                                           ReadTrouble& trouble);

@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// The maximum number of compressions over each other; each costs memory.
-constexpr int kMaxLayers = 8;
+/// The maximum number of compressions over each other; each takes up to kDecoderBytesMax.
+constexpr int kMaxLayers = 2;
 constexpr std::size_t kMagicBytes = 10;
 constexpr std::size_t kFrameHeadBytes = 8;
 constexpr std::size_t kStepBytes = 256U << 10U;
@@ -33,7 +33,7 @@ constexpr std::array kMagics{
     Magic{"\x04\x22\x4d\x18"sv, lz4_stream},
     Magic{"\x02\x21\x4c\x18"sv, filtered<Filter::old_lz4>},
     Magic{"\x28\xb5\x2f\xfd"sv, filtered<Filter::zstd>},
-    Magic{"\xfd\x37zXZ\x00"sv, filtered<Filter::xz>},
+    Magic{"\xfd\x37zXZ\x00"sv, xz_stream},
     Magic{"BZh"sv, filtered<Filter::bzip2>},
 };
 

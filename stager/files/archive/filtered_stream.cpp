@@ -31,8 +31,6 @@ class FilteredStream final : public ByteStream {
         switch (filter_) {
             case Filter::zstd:
                 return archive_read_support_filter_zstd(archive_.get());
-            case Filter::xz:
-                return archive_read_support_filter_xz(archive_.get());
             case Filter::bzip2:
                 return archive_read_support_filter_bzip2(archive_.get());
             case Filter::old_lz4:

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <new>
+
 namespace stage {
 
 Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
@@ -89,7 +91,13 @@ Status TargetArchive::begin() {
 }
 
 void TargetArchive::unpack_all() {
-    unpacked_ = unpack(*bytes_, *tree_, archive_, mtime_);
+    try {
+        unpacked_ = unpack(*bytes_, *tree_, archive_, mtime_);
+    } catch (const std::bad_alloc&) {  // The worker's memory is limited (spawn/request.h).
+        unpacked_ =
+            Error{Blame::user, archive_ + ": unpacking it takes too much memory"}.remedy(
+                "unpack it first, and stage the directory");
+    }
     has_failed_ = !unpacked_.ok();
     bytes_->end_reading();
 }

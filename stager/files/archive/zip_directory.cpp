@@ -17,7 +17,8 @@ constexpr std::size_t kCommentBytesMax = 65'535;
 constexpr std::size_t kLocatorBytes = 20;  ///< Of zip64, before the end.
 constexpr std::size_t kEnd64Bytes = 56;
 constexpr std::size_t kEntryBytes = 46;
-constexpr std::uint64_t kDirectoryBytesMax = 1U << 30U;
+/// Enough for 1.5 million entries. In memory it takes up to five times as much.
+constexpr std::uint64_t kDirectoryBytesMax = 128U << 20U;
 constexpr std::uint32_t kIn64 = 0xffffffffU;
 constexpr std::uint16_t kIn64Disk = 0xffffU;
 constexpr unsigned kExtra64 = 0x0001;

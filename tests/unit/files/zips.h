@@ -1,4 +1,4 @@
-// Makes zips as no zip(1) makes them, by hand (APPNOTE.TXT 4.3): nothing is compressed.
+// Makes zips as no zip(1) makes them, by hand (APPNOTE.TXT 4.3).
 #pragma once
 
 #include <zlib.h>
@@ -17,6 +17,8 @@ class Zip {
         unsigned mode = 0100644;          ///< Of Unix.
         std::string extra{};              ///< In both places.
         std::string name_in_directory{};  ///< Empty: the same.
+        unsigned method = 0;              ///< 14: LZMA, 95: xz.
+        std::string packed{};             ///< The content by that method; empty: as it is.
     };
 
     Zip& file(const std::string& name, const std::string& content, const Kind& kind) {
@@ -25,11 +27,12 @@ class Zip {
                                                reinterpret_cast<const Bytef*>(content.data()),
                                                static_cast<uInt>(content.size())));
         const std::size_t at = bytes_.size();
-        const std::string common = number(kind.flags, 2) + number(0, 2) + number(0, 2) +
-                                   number(0x5821, 2) + number(crc, 4) +
-                                   number(content.size(), 4) + number(content.size(), 4);
+        const std::string& packed = kind.packed.empty() ? content : kind.packed;
+        const std::string common = number(kind.flags, 2) + number(kind.method, 2) +
+                                   number(0, 2) + number(0x5821, 2) + number(crc, 4) +
+                                   number(packed.size(), 4) + number(content.size(), 4);
         bytes_ += "PK\x03\x04" + number(20, 2) + common + number(name.size(), 2) +
-                  number(kind.extra.size(), 2) + name + kind.extra + content;
+                  number(kind.extra.size(), 2) + name + kind.extra + packed;
         const std::string& there =
             kind.name_in_directory.empty() ? name : kind.name_in_directory;
         directory_ += "PK\x01\x02" + number(20 | (kind.made_by << 8U), 2) + number(20, 2) +

@@ -173,7 +173,9 @@ TEST_CASE("a child's orphans in sessions of their own are killed at its end") {
 
 TEST_CASE("a program's limits are its own, not the daemon's") {
     SpawnWorld world;
-    CHECK(output_of(world, SpawnWorld::shell("{ ulimit -H -l; ulimit -c; } >&3")) == "64\n0\n");
+    CHECK(
+        output_of(world, SpawnWorld::shell("{ ulimit -H -l; ulimit -c; ulimit -H -d; } >&3")) ==
+        "64\n0\n1572864\n");
 }
 
 TEST_CASE("a role runs without exec, on its own end of a socket pair") {

@@ -165,18 +165,14 @@ TEST_CASE("members, frames and nested compressions are all decompressed") {
           skipped + lz4(tar) + skipped,
           gzip(tar) + std::string(512, '\0'),
           gzip(tar) + "a text behind it",
-          packed_by_zstd(gzip(lz4(tar)))}) {
+          packed_by_zstd(lz4(tar))}) {
         const Scratch to;
         CHECK(unpacking(bytes, to) == "ok");
         CHECK((content_of(to.path("t/f")) == content));
     }
     const Scratch to;
-    std::string often = tar;
-    for (int i = 0; i < 9; ++i) {
-        often = gzip(often);
-    }
-    CHECK_THAT(unpacking(often, to),
-               Contains("can't be unpacked here (compressed more than 8 times)"));
+    CHECK_THAT(unpacking(gzip(gzip(gzip(tar))), to),
+               Contains("can't be unpacked here (compressed more than 2 times)"));
 }
 
 TEST_CASE("a tar whose first name looks like a compressed file is a tar") {
