@@ -71,7 +71,7 @@ opened_by() { lab on "$1" bash -c 'nstat -asz TcpActiveOpens TcpExtTCPSynRetrans
     [ "$(rc_of "$node")" = 1 ]
     grep -q '10.77.1.3.*no progress' "$WORK/$node.err"
   done
-  lab on n2 rm -f /tmp/.received.copy.stagecast.0.2
+  lab on n2 bash -c 'rm -f /tmp/.*.stagecast.0.2'
 }
 
 held_before() { [ "$(echo "$(json "$1" held_at) < $(json "$2" held_at)" | bc)" = 1 ]; }

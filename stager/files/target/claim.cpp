@@ -11,7 +11,7 @@
 namespace stage {
 
 std::string Claims::Claim::claim_of(std::uint32_t step) const {
-    return temporary_name(name, writer, (writer.rank + step) % writer.group_size);
+    return temporary_name(directory, name, writer, (writer.rank + step) % writer.group_size);
 }
 
 /// The own claim is checked last, because of the order in take_away().

@@ -1,7 +1,9 @@
 #include "stager/files/target/target.h"
 
+#include "stager/content/sha256.h"
 #include "stager/disk/file_names.h"
 #include "transport/base/codec.h"
+#include "transport/base/hex.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -13,8 +15,31 @@
 
 namespace stage {
 
-std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
-    return hidden_name(name, ".stagecast." + writer.job + '.' + std::to_string(rank));
+namespace {
+
+std::string hash_of(const std::string& name, const NameSecret& secret) {
+    constexpr std::size_t kBytes = 8;
+    Sha256 hash;
+    hash.add(secret);
+    hash.add(as_bytes(name));
+    return to_hex(Bytes{hash.digest()}.first(kBytes));
+}
+
+}  // namespace
+
+NameSecret name_secret(Bytes group_key) {
+    Sha256 hash;
+    hash.add(as_bytes("stagecast: names of temporary files"));
+    hash.add(group_key);
+    return hash.digest();
+}
+
+std::string temporary_name(const TargetDirectory& directory,
+                           const std::string& name,
+                           const Writer& writer,
+                           std::uint32_t rank) {
+    return hidden_name(directory.has_other_writers ? hash_of(name, writer.secret) : name,
+                       ".stagecast." + writer.job + '.' + std::to_string(rank));
 }
 
 bool is_at_work(int directory, const std::string& temporary, uid_t owner) {
@@ -33,7 +58,7 @@ Error shared_error(const std::string& path) {
         .remedy("copy it there once yourself, or choose a local destination");
 }
 
-Status check_alone(int directory,
+Status check_alone(const TargetDirectory& directory,
                    int own,
                    const std::string& name,
                    const Writer& writer,
@@ -43,10 +68,10 @@ Status check_alone(int directory,
     const bool is_known = ::fstat(own, &ours) == 0;
     for (const std::uint32_t step : std::array{1U, size - 1U}) {
         const std::uint32_t rank = (writer.rank + step) % size;
-        const std::string other = temporary_name(name, writer, rank);
+        const std::string other = temporary_name(directory, name, writer, rank);
         struct stat status {};
         if (rank != writer.rank &&
-            ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            ::fstatat(directory.fd.get(), other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             is_known && status.st_uid == ours.st_uid) {
             return shared_error(path);
         }

@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -21,11 +22,17 @@
 
 namespace stage {
 
+/// A secret that the members of a group have in common.
+using NameSecret = std::array<std::byte, 32>;
+/// Derives the secret of a group's temporary names from its key, of which they tell nothing.
+[[nodiscard]] NameSecret name_secret(Bytes group_key);
+
 /// Identifies the writer; temporary names contain it.
 struct Writer {
     std::string job;  ///< "42", "42.3"; only characters that a file name may contain.
     std::uint32_t rank = 0;
     std::uint32_t group_size = 1;
+    NameSecret secret{};  ///< Zeros where the group has no key yet, or none.
 };
 
 /// Describes what to do with one entry.
@@ -57,8 +64,11 @@ struct TargetNeeds {
     std::uint64_t inodes = 0;
 };
 
-/// Returns ".NAME.stagecast.JOB.RANK", by hidden_name().
-[[nodiscard]] std::string temporary_name(const std::string& name,
+/// Returns ".NAME.stagecast.JOB.RANK", by hidden_name(). Where other users may make files, a
+/// hash of the name and the group's secret takes its place: a user who saw NAME there could
+/// make a file of that name before this one appears.
+[[nodiscard]] std::string temporary_name(const TargetDirectory& directory,
+                                         const std::string& name,
                                          const Writer& writer,
                                          std::uint32_t rank);
 
@@ -71,7 +81,7 @@ struct TargetNeeds {
 /// this node's own. The last member to arrive finds its neighbour's temporary name, in any
 /// order of arrival. `own` is the file that this member has made there; a file of another owner
 /// is not a neighbour's.
-[[nodiscard]] Status check_alone(int directory,
+[[nodiscard]] Status check_alone(const TargetDirectory& directory,
                                  int own,
                                  const std::string& name,
                                  const Writer& writer,

@@ -217,6 +217,9 @@ Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
         return target_error(place.path(), errno);
     }
     directory.device = status.st_dev;
+    // (Where an ACL lets other users write, the group's bits show it.)
+    directory.has_other_writers = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+                                  (status.st_uid != 0 && status.st_uid != ::geteuid());
     directory.fd = std::move(fd);
     look_for_room(directory);
     return directory;

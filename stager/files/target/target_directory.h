@@ -62,6 +62,7 @@ struct TargetDirectory {
     std::uint64_t free_bytes = 0;  ///< Available to this caller when it was opened.
     std::uint64_t free_inodes = 0;
     bool is_noexec = false;                 ///< Mounted so that nothing there can be executed.
+    bool has_other_writers = false;         ///< Users who may make files in it.
     std::shared_ptr<MadeDirectory> made{};  ///< A directory of libraries that was missing.
 };
 

@@ -41,7 +41,7 @@ TargetFile::TargetFile(TargetOrder order,
       writer_{std::move(writer)},
       directory_{std::move(at)},
       name_{order_.place.name()},
-      temporary_{temporary_name(name_, writer_, writer_.rank)},
+      temporary_{temporary_name(directory_, name_, writer_, writer_.rank)},
       node_{order_.keeps_owners ? node_of(entry) : without_owner(node_of(entry))},
       stamp_{order_.is_resumable || order_.is_noted ? entry.stamp_if_any() : std::nullopt},
       behind_{order_.page_room} {
@@ -161,8 +161,7 @@ Status TargetFile::begin() {
     if (is_taken_up()) {
         return resume_partial();
     }
-    if (Status alone = check_alone(directory_.fd.get(), fd_.get(), name_, writer_, path());
-        !alone) {
+    if (Status alone = check_alone(directory_, fd_.get(), name_, writer_, path()); !alone) {
         return alone;
     }
     Status room = take_room();

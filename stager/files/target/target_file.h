@@ -8,7 +8,7 @@
 // the first difference is an error;
 //   one that is to be kept: the bytes are not needed.
 //
-// The temporary name, ".NAME.stagecast.JOB.RANK", identifies the writer. If another member of
+// The temporary name (target.h) identifies the writer. If another member of
 // the same job is at work in "its own" directory, the directory is shared. If another user has
 // that name, the file gets a different one (free_name() in file_names.h).
 //

@@ -49,7 +49,8 @@ TreePlace::TreePlace(TargetOrder order,
       writer_{std::move(writer)},
       directory_{std::move(at)},
       name_{order_.place.name()},
-      temporary_{free_name(directory_.fd.get(), temporary_name(name_, writer_, writer_.rank))} {
+      temporary_{free_name(directory_.fd.get(),
+                           temporary_name(directory_, name_, writer_, writer_.rank))} {
 }
 
 TreePlace::~TreePlace() {
@@ -132,7 +133,7 @@ Status TreePlace::begin() {
     if (Status made = make_temporary(); !made) {
         return made;
     }
-    return check_alone(directory_.fd.get(), top_.get(), name_, writer_, path());
+    return check_alone(directory_, top_.get(), name_, writer_, path());
 }
 
 Status TreePlace::make_temporary() {

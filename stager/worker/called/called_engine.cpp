@@ -183,6 +183,7 @@ Result<bool> CalledEngine::is_left(Bytes manifest, const SinkConfig& sink) const
 SinkConfig CalledEngine::sink_config(Rank node, std::uint16_t nodes) const {
     SinkConfig config = engine_sink(options_, node, nodes);
     config.writer.job = temporary_mark(offer_.key);
+    config.writer.secret = name_secret(offer_.key);
     config.order_of = [place = std::move(config.order_of),
                        existing = existing_of(offer_.order.existing)](
                           const ManifestEntry& entry) -> Result<SinkOrder> {

@@ -28,6 +28,14 @@ class EngineWatcher final : public Watcher {
     Interrupts& interrupts_;
 };
 
+SinkConfig sink_of(const EngineOptions& options, const EngineGroup& group) {
+    SinkConfig config = engine_sink(options, group.own, group.size);
+    if (group.has_key) {
+        config.writer.secret = name_secret(group.key);
+    }
+    return config;
+}
+
 /// A member that cannot begin takes part all the same, to tell the others why.
 Work work_of(const EngineOptions& options, const EngineGroup& group) {
     const bool is_source = group.own == options.root;
@@ -36,11 +44,11 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
                               false);
     }
     if (!is_source) {
-        return Work::receiving(engine_sink(options, group.own, group.size));
+        return Work::receiving(sink_of(options, group));
     }
     std::optional<SinkConfig> sink;
     if (!options.destination.empty()) {
-        sink = engine_sink(options, group.own, group.size);
+        sink = sink_of(options, group);
     }
     Result<Work> work =
         Work::sending({{.spec = 0, .path = options.source, .line = {}, .is_optional = false}},

@@ -142,7 +142,8 @@ KnownContent Stage::what_is_known(milliseconds longest) {
 Writer Stage::writer() const {
     return {.job = job_name(setup_.key),
             .rank = setup_.rank.value(),
-            .group_size = static_cast<std::uint32_t>(setup_.nodes.size())};
+            .group_size = static_cast<std::uint32_t>(setup_.nodes.size()),
+            .secret = name_secret(setup_.group_key)};
 }
 
 SinkConfig Stage::sink_config() const {

@@ -54,6 +54,20 @@ TEST_CASE("where there are no locks a claim goes as it came") {
     CHECK(place.names().empty());
 }
 
+TEST_CASE("claims in a directory that others may write do not tell the name, and meet there") {
+    const Scratch shared;
+    REQUIRE(::chmod(shared.path().c_str(), 01777) == 0);
+    Claims first = claim(shared.path(), 0, 2);
+    Claims second = claim(shared.path(), 1, 2);
+    REQUIRE(shared.names().size() == 2);
+    for (const std::string& name : shared.names()) {
+        CHECK_THAT(name, !Contains("x.stagecast"));
+    }
+    CHECK_THAT(said(first.settle()), Contains("other nodes of the job share"));
+    CHECK_THAT(said(second.settle()), Contains("other nodes of the job share"));
+    CHECK(shared.names().empty());
+}
+
 TEST_CASE("the paths of all claims are known before the first is made") {
     const Scratch place;
     Claims claims;

@@ -461,11 +461,12 @@ TEST_CASE("shared file systems are recognised by their type") {
 
 TEST_CASE("temporary names are legal for every legal name") {
     const Writer writer{.job = "42", .rank = 7, .group_size = 8};
-    CHECK(temporary_name("x", writer, 7) == ".x.stagecast.42.7");
+    TargetDirectory own;
+    CHECK(temporary_name(own, "x", writer, 7) == ".x.stagecast.42.7");
     const std::string longest(255, 'n');
-    CHECK(temporary_name(longest, writer, 7).size() < 143);  // What eCryptfs takes.
+    CHECK(temporary_name(own, longest, writer, 7).size() < 143);  // What eCryptfs takes.
     const std::string neighbour = longest.substr(1) + 'm';
-    CHECK(temporary_name(neighbour, writer, 7) != temporary_name(longest, writer, 7));
+    CHECK(temporary_name(own, neighbour, writer, 7) != temporary_name(own, longest, writer, 7));
     CHECK(hidden_name(neighbour, ".part") != hidden_name(longest, ".part"));
     CHECK(hidden_name(std::string(80, 'n'), ".part") == '.' + std::string(80, 'n') + ".part");
     std::string wide;
@@ -474,6 +475,35 @@ TEST_CASE("temporary names are legal for every legal name") {
     }
     const std::string cut = hidden_name(wide, ".part");
     CHECK(cut.find('~') % 3 == 1);  // A whole number of characters.
+}
+
+TEST_CASE("where others may write, a temporary name tells the group alone what it is for") {
+    const std::array<std::byte, 32> key{std::byte{7}};
+    const Writer writer{.job = "42", .rank = 0, .group_size = 2, .secret = name_secret(key)};
+    const Writer neighbour{.job = "42", .rank = 1, .group_size = 2, .secret = name_secret(key)};
+    Writer outsider = writer;
+    outsider.secret = {};
+    const Scratch to;
+    const auto open = [&to](mode_t mode, uid_t owner) {
+        REQUIRE(::chmod(to.path().c_str(), mode) == 0);
+        REQUIRE((owner == ::geteuid() || ::chown(to.path().c_str(), owner, owner) == 0));
+        Result<TargetDirectory> directory =
+            open_target_directory({.root = to.path(), .below = "x"});
+        REQUIRE(directory);
+        return *std::move(directory);
+    };
+    CHECK(temporary_name(open(0755, ::geteuid()), "x", writer, 0) == ".x.stagecast.42.0");
+    for (const mode_t mode : {01777U, 0775U, 03770U}) {
+        const TargetDirectory directory = open(mode, ::geteuid());
+        const std::string name = temporary_name(directory, "secret", writer, 0);
+        CHECK_THAT(name, !Contains("secret") && Catch::Matchers::EndsWith(".stagecast.42.0"));
+        CHECK(name == temporary_name(directory, "secret", neighbour, 0));
+        CHECK(name != temporary_name(directory, "secret", outsider, 0));
+        CHECK(name != temporary_name(directory, "other", writer, 0));
+    }
+    if (::geteuid() == 0) {
+        CHECK_THAT(temporary_name(open(0755, 4242), "secret", writer, 0), !Contains("secret"));
+    }
 }
 
 }  // namespace stage
