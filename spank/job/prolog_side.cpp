@@ -3,8 +3,11 @@
 #include "spank/host/daemon_talk.h"
 #include "spank/host/names.h"
 #include "spank/host/sentence.h"
+#include "spank/job/user_mounts.h"
 
 #include <unistd.h>
+
+#include <fstream>
 
 namespace stage {
 namespace {
@@ -20,16 +23,18 @@ bool PrologSide::is_concerned(const SpankHandle& handle) const {
     return specs && *specs != kNothing;
 }
 
-/// The daemon's record of the job is in the directory of its socket.
 bool PrologSide::is_to_conclude(const SpankHandle& handle) const {
     if (is_concerned(handle)) {
         return true;
     }
     const auto job = handle.item(Item::job_id);
+    return job && ::access(record_of(*job).c_str(), F_OK) == 0;
+}
+
+/// The daemon's record of the job, in the directory of its socket: the job's StageRoot.
+std::string PrologSide::record_of(std::uint32_t job_id) const {
     const std::string& socket = arguments_.socket_path;
-    const std::string run = socket.substr(0, socket.rfind('/'));
-    return job &&
-           ::access((run + "/jobs/" + std::to_string(*job) + ".root").c_str(), F_OK) == 0;
+    return socket.substr(0, socket.rfind('/')) + "/jobs/" + std::to_string(job_id) + ".root";
 }
 
 Duration PrologSide::announce_limit() const {
@@ -83,9 +88,14 @@ Status PrologSide::conclude(const SpankHandle& handle) const {
     if (!job || *job >= kFirstPseudoJob) {
         return {};
     }
+    std::string stage_root;
+    std::getline(std::ifstream{record_of(*job)}, stage_root);
+    const Status detached =
+        stage_root.empty() ? Status{} : detach_user_mounts(stage_root, *job);
     const EndRequest request{.job_id = *job, .step_id = kWholeJob};
     const auto answer = ask_(request, kShortTimeout);
-    return answer ? Status{} : Status{answer.error().within("job " + std::to_string(*job))};
+    const Status ended = answer ? detached : Status{answer.error()};
+    return ended ? ended : Status{ended.error().within("job " + std::to_string(*job))};
 }
 
 }  // namespace stage

@@ -3,7 +3,7 @@
 // In the prolog it announces the job to the node's daemon and waits for the group's verdict, so
 // that no node's prolog returns before all nodes know it. A prolog cannot fail a job without
 // draining its node; the verdict is therefore enforced where tasks begin (step_side.h). In the
-// epilog it reports the job's end to the daemon.
+// epilog it detaches the user's mounts (user_mounts.h) and reports the job's end to the daemon.
 #pragma once
 
 #include "spank/host/options.h"
@@ -32,7 +32,7 @@ class PrologSide {
     /// Sends STAGE and waits for the verdict. An Error is for slurmd's log; the job learns it
     /// later.
     [[nodiscard]] Status announce(const SpankHandle& handle) const;
-    /// Sends END.
+    /// Detaches what the user has mounted over the job's files, then sends END.
     [[nodiscard]] Status conclude(const SpankHandle& handle) const;
 
     /// The longest duration of announce() and conclude().
@@ -40,6 +40,8 @@ class PrologSide {
     [[nodiscard]] Duration conclude_limit() const;
 
   private:
+    [[nodiscard]] std::string record_of(std::uint32_t job_id) const;
+
     Arguments arguments_;
     AskDaemon ask_;
 };

@@ -119,20 +119,29 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   wait_for 60 no_job_directory
 }
 
-@test "a file system whose server hangs, mounted over the job's directory: the node serves others, and cleans up when it is gone" {
+@test "file systems whose servers hang, mounted over the job's directory and in it: they are detached, and the files go" {
   input data 1000
-  script 'touch began; while [ ! -e go ]; do sleep 0.1; done'
-  submit -N2 --stage-file=data:/var/tmp/data:temp job.sh
+  script 'mkdir "$STAGECAST_DIR/sub"; echo x > "$STAGECAST_DIR/sub/below"; touch began; while [ ! -e go ]; do sleep 0.1; done'
+  submit -w n1 --stage-file=data job.sh
   wait_for 60 test -e "$WORK/began"
-  lab on n1 bash -c "mkdir /tmp/below && bindfs -o nonempty,allow_other /tmp/below /var/spool/stagecast/$JOB && pkill -STOP -x bindfs"
+  lab on n1 bash -c 'mkdir /tmp/below && for over in "$0/sub" "$0" "$0"; do bindfs -o nonempty,allow_other /tmp/below "$over" || exit 1; done
+    pkill -STOP -x bindfs' "/var/spool/stagecast/$JOB"
   touch "$WORK/go"
   wait_job "$JOB" COMPLETED
-  wait_for 15 lab on n0 test ! -e "/var/spool/stagecast/$JOB"
+  wait_for 30 lab on n1 test ! -e "/var/spool/stagecast/$JOB"
+  lab on n1 bash -c 'pkill -KILL -x bindfs; rmdir /tmp/below; ! grep /var/spool/stagecast/ /proc/self/mounts'
+}
+
+@test "a file system whose server hangs over the directory of a job that is over: the node serves others, and cleans up when it is gone" {
+  JOB=999999
+  lab stop n1 stagecastd
+  lab on n1 bash -c "install -d -m 700 -o alice -g alice /var/spool/stagecast/$JOB; mkdir /tmp/below
+    bindfs -o nonempty,allow_other /tmp/below /var/spool/stagecast/$JOB && pkill -STOP -x bindfs"
+  lab start n1 stagecastd
   lab exec -u bob -d /tmp timeout -k 5 "$JOB_TIMEOUT" srun -N2 --stage-file=/etc/services \
     bash -c 'cmp $STAGECAST_DIR/services /etc/services && echo same' > "$WORK/out"
   [ "$(grep -cx same "$WORK/out")" = 2 ]
-  wait_for 10 mount_is_reported
-  wait_for 10 lab on n1 test ! -e /var/tmp/data   # What lies elsewhere does not wait for that.
+  wait_for 20 mount_is_reported
   lab on n1 bash -c "pkill -KILL -x bindfs; umount -l /var/spool/stagecast/$JOB; rmdir /tmp/below"
   lab stop n1 stagecastd
   lab start n1 stagecastd
