@@ -3,6 +3,7 @@
 #include "transport/base/fields.h"
 
 #include <algorithm>
+#include <array>
 
 namespace stage {
 namespace {
@@ -141,6 +142,25 @@ Result<Message> decode(const TypeNumbers<Message>& numbers,
 }
 
 }  // namespace
+
+bool is_wire_up_variable(std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    // As PMIx 4.2 and 5.0 set them: PMIX_SERVER_URI2 to 41 and PMIX_SERVER_TMPDIR,
+    // PMIX_BFROP_BUFFER_TYPE, PMIX_GDS_MODULE, PMIX_DSTORE_21_BASE_PATH and the like.
+    constexpr std::array<std::string_view, 8> kNames{"PMIX_NAMESPACE",
+                                                     "PMIX_RANK",
+                                                     "PMIX_SYSTEM_TMPDIR",
+                                                     "PMIX_SECURITY_MODE",
+                                                     "PMIX_PTL_MODULE",
+                                                     "PMIX_HOSTNAME",
+                                                     "PMIX_VERSION",
+                                                     "PMIX_KEEPALIVE_PIPE"};
+    constexpr std::array<std::string_view, 4> kFamilies{
+        "PMIX_SERVER_", "PMIX_BFROP_", "PMIX_GDS_", "PMIX_DSTORE_"};
+    return std::ranges::find(kNames, name) != kNames.end() ||
+           std::ranges::any_of(
+               kFamilies, [&](std::string_view family) { return name.starts_with(family); });
+}
 
 std::vector<std::byte> encode_to_host(const ToHost& message) {
     return encoded(kHostVersion, kToHost, message);

@@ -38,6 +38,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -110,7 +111,8 @@ struct HostReady {
     bool operator==(const HostReady&) const = default;
 };
 
-/// "NAME=value" each; the daemon adds its own variables.
+/// "NAME=value" each; the daemon adds its own variables. Of these it passes on only what a
+/// client of PMIx needs to find its server, is_wire_up_variable().
 struct HostEnv {
     std::vector<std::string> variables;
 
@@ -162,6 +164,11 @@ using FromHost = std::variant<HostReady,
 /// Fail (Blame::internal) on anything but exactly one well-formed message of this version.
 [[nodiscard]] Result<ToHost> decode_to_host(Bytes message);
 [[nodiscard]] Result<FromHost> decode_from_host(Bytes message);
+
+/// True for a variable that tells a client where its server is and how they talk. Any other may
+/// name code that the worker would load: LD_PRELOAD, but also PMIX_MCA_mca_base_component_path
+/// or PMIX_PKGLIBDIR.
+[[nodiscard]] bool is_wire_up_variable(std::string_view variable);
 
 /// Sends one encoded message as one datagram. A message that is too long for a datagram travels
 /// as a memfd attached to it (daemon -> host only). cause() is EAGAIN if the socket is full and

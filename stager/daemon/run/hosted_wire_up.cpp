@@ -2,7 +2,9 @@
 
 #include "transport/base/codec.h"
 
+#include <functional>
 #include <utility>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -58,6 +60,7 @@ void HostedWireUp::on_message(FromHost message) {
         if (!std::exchange(has_environment_, true)) {
             waits_for_connect_ = true;
             watch_connect(true);
+            std::erase_if(env->variables, std::not_fn(is_wire_up_variable));
             owner_.on_prepared(std::move(env->variables));
         }
     } else if (std::holds_alternative<HostConnected>(message)) {

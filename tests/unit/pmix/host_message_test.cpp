@@ -72,6 +72,30 @@ TEST_CASE("every message comes back, and no part or more of it") {
     }
 }
 
+TEST_CASE("of a host's variables only those count that lead to its server") {
+    for (const char* const good : {"PMIX_NAMESPACE=x",
+                                   "PMIX_RANK=0",
+                                   "PMIX_SERVER_URI41=x;tcp4://127.0.0.1:4711",
+                                   "PMIX_SERVER_TMPDIR=/x",
+                                   "PMIX_GDS_MODULE=hash",
+                                   "PMIX_VERSION=5.0.1"}) {
+        CAPTURE(good);
+        CHECK(is_wire_up_variable(good));
+    }
+    for (const char* const bad : {"LD_PRELOAD=/x",
+                                  "HOME=/x",
+                                  "PMIX_MCA_mca_base_component_path=/x",
+                                  "PMIX_PREFIX=/x",
+                                  "PMIX_INSTALL_PREFIX=/x",
+                                  "PMIX_PKGLIBDIR=/x",
+                                  "PMIX_RANK2=0",
+                                  "PMIX_=x",
+                                  "A=PMIX_RANK=0"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(is_wire_up_variable(bad));
+    }
+}
+
 TEST_CASE("changed messages are sound or refused") {
     Prng prng{7};
     for (const FromHost& message : all_from_host()) {

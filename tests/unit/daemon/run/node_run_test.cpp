@@ -4,6 +4,7 @@
 #include "pmix/host_message.h"
 #include "stager/daemon/run/host_pool.h"
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/files/scratch.h"
 #include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
 
@@ -17,6 +18,8 @@
 
 namespace stage {
 namespace {
+
+using Catch::Matchers::Contains;
 
 /// A line of a shell that says `bytes` to the daemon.
 std::string saying(Bytes bytes, const std::string& before = "") {
@@ -76,7 +79,10 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     make_program(world,
                  "pmix-host",
                  saying(encode_from_host(HostReady{.gated = true})) + kHearing +
-                     saying(encode_from_host(HostEnv{{"A=b"}})) +
+                     saying(encode_from_host(HostEnv{{"PMIX_RANK=0",
+                                                      "HOME=/of/the/user",
+                                                      "LD_AUDIT=/of/the/user",
+                                                      "PMIX_MCA_x=/of/the/user"}})) +
                      saying(encode_from_host(HostConnected{})) + "exec sleep 600\n");
     WorkerOutcome failed;
     failed.state = VerdictState::failed;
@@ -84,9 +90,12 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     failed.statistics = "{}";
     WorkerProgress progress;
     progress.bytes_total = 7;
+    const std::string variables = world.scratch.write("variables", "");
+    REQUIRE(::chmod(variables.c_str(), 0666) == 0);
     make_program(world,
                  "stagecast-worker",
-                 kHearing + saying(encode_from_worker(failed), kNoFile) +
+                 "env >" + variables + '\n' + kHearing +
+                     saying(encode_from_worker(failed), kNoFile) +
                      saying(encode_from_worker(progress), kNoFile) + kHearing);
     const UniqueFd root{
         ::open(world.scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -113,6 +122,9 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     INFO(owner.trouble);
     REQUIRE(owner.trouble.empty());
     CHECK(owner.listening == 1);
+    // The host is a process of the user's: it names no code that the worker loads.
+    CHECK_THAT(test::content_of(variables),
+               Contains("PMIX_RANK=0\n") && Contains("HOME=/\n") && !Contains("/of/the/user"));
     run.abort(Blame::user, "the job has ended");
     world.run_until([&] { return owner.is_gone; });
     CHECK(run.is_gone());
