@@ -41,6 +41,13 @@ Result<std::string> seal_for_own_uid(Bytes bytes, const std::string& what) {
     if (restricted != EMUNGE_SUCCESS) {
         return munge_error("restricting " + what + " to the own uid", restricted);
     }
+    // Credentials stand in command lines and cards, which others may read. The cipher is set,
+    // so that a munged configured for "none" does not reveal what is in them.
+    const munge_err_t encrypted =
+        munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);
+    if (encrypted != EMUNGE_SUCCESS) {
+        return munge_error("choosing the cipher of " + what, encrypted);
+    }
     char* raw = nullptr;
     const munge_err_t sealed =
         munge_encode(&raw, context.get(), bytes.data(), static_cast<int>(bytes.size()));
