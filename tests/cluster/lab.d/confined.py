@@ -3,8 +3,8 @@
 
 An emulated node has no systemd, and a daemon that tests run with all of root's rights is not the one
 that sites run. What is read from the unit: CapabilityBoundingSet, NoNewPrivileges, SystemCallFilter with
-its error number and architectures, RestrictAddressFamilies, RestrictRealtime, LockPersonality,
-MemoryDenyWriteExecute, LimitNOFILE. As systemd.exec(5) has it, each directive is a filter of its own. A
+its error number and architectures, RestrictAddressFamilies, RestrictNamespaces, RestrictRealtime,
+LockPersonality, MemoryDenyWriteExecute, LimitNOFILE, LimitCORE. As systemd.exec(5) has it, each directive is a filter of its own. A
 setting in the unit's [Service] that is neither known nor harmless here ends this with a message.
 """
 
@@ -24,10 +24,13 @@ NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE S
 SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP
 MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE""".split()
 FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
+# namespaces(7): the flags of clone(2), unshare(2) and setns(2).
+NAMESPACES = {"cgroup": 0x2000000, "ipc": 0x8000000, "net": 0x40000000, "mnt": 0x20000, "pid": 0x20000000,
+              "user": 0x10000000, "uts": 0x4000000}
 PROT_WRITE, PROT_EXEC, SHM_EXEC = 2, 4, 0o100000
 KNOWN = {"CapabilityBoundingSet", "NoNewPrivileges", "SystemCallFilter", "SystemCallErrorNumber",
-         "SystemCallArchitectures", "RestrictAddressFamilies", "RestrictRealtime", "LockPersonality",
-         "MemoryDenyWriteExecute", "LimitNOFILE"}
+         "SystemCallArchitectures", "RestrictAddressFamilies", "RestrictNamespaces", "RestrictRealtime",
+         "LockPersonality", "MemoryDenyWriteExecute", "LimitNOFILE", "LimitCORE"}
 # Of the service's life, not of what it may.
 HARMLESS = {"KillMode", "Type", "ExecStartPre", "ExecStart", "ExecReload", "RuntimeDirectory", "RuntimeDirectoryMode",
             "RuntimeDirectoryPreserve", "Restart", "RestartSec", "RestartPreventExitStatus", "TimeoutStopSec", "TimeoutStartSec", "Delegate", "OOMPolicy",
@@ -154,6 +157,22 @@ def restrict_families(words):
     made.load()
 
 
+def restrict_namespaces(words):
+    """As systemd does; it can't look into the flags of clone3(2), which are in memory."""
+    unknown = set(words) - set(NAMESPACES)
+    if unknown:
+        fail(f"no kind of namespace: {' '.join(sorted(unknown))}")
+    made = filter_with(seccomp.ALLOW)
+    refuse = seccomp.ERRNO(errno.EPERM)
+    add(made, seccomp.ERRNO(errno.ENOSYS), "clone3")
+    add(made, refuse, "setns", seccomp.Arg(1, seccomp.EQ, 0))
+    for flag in (flag for name, flag in NAMESPACES.items() if name not in words):
+        add(made, refuse, "unshare", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
+        add(made, refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
+        add(made, refuse, "setns", seccomp.Arg(1, seccomp.MASKED_EQ, flag, flag))
+    made.load()
+
+
 def restrict_realtime():
     made = filter_with(seccomp.ALLOW)
     for policy in (1, 2, 4):  # FIFO, RR, ISO
@@ -186,6 +205,8 @@ def confine(settings):
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         except (OSError, ValueError):
             pass  # Some containers allow no more than they have.
+    if "LimitCORE" in settings:
+        resource.setrlimit(resource.RLIMIT_CORE, (int(settings["LimitCORE"][0]),) * 2)
     if "CapabilityBoundingSet" in settings:
         bound_capabilities(settings["CapabilityBoundingSet"])
     if is_on(settings, "NoNewPrivileges"):
@@ -194,6 +215,8 @@ def confine(settings):
         fail("SystemCallArchitectures is not native")
     if "RestrictAddressFamilies" in settings:
         restrict_families(settings["RestrictAddressFamilies"])
+    if "RestrictNamespaces" in settings:
+        restrict_namespaces(settings["RestrictNamespaces"])
     if is_on(settings, "RestrictRealtime"):
         restrict_realtime()
     if is_on(settings, "LockPersonality"):
