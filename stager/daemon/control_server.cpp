@@ -199,31 +199,34 @@ void ControlServer::add(UniqueFd fd, uid_t uid) {
 /// False if this uid has all the connections it may have. Users' connections together take
 /// nothing from root.
 bool ControlServer::make_place(uid_t uid) {
-    std::size_t of_users = 0;
-    std::size_t of_uid = 0;
-    auto oldest_silent = connections_.end();
-    for (auto one = connections_.begin(); one != connections_.end(); ++one) {
-        const bool is_users = !one->second.is_root();
-        of_users += is_users ? 1U : 0U;
-        of_uid += one->second.uid == uid ? 1U : 0U;
-        if (is_users && !one->second.asked && oldest_silent == connections_.end()) {
-            oldest_silent = one;
-        }
+    std::map<uid_t, std::size_t> counts;
+    for (const auto& [id, one] : connections_) {
+        ++counts[one.uid];
     }
+    const std::size_t of_root = counts[0];
     if (uid == 0) {
-        return of_uid < kMaxConnections;
+        return of_root < kMaxConnections;
     }
-    if (of_uid >= kMaxPerUid) {
+    if (counts[uid] >= kMaxPerUid) {
         return false;
     }
-    if (of_users < kMaxUsers) {
+    if (connections_.size() - of_root < kMaxUsers) {
         return true;
     }
-    if (oldest_silent == connections_.end()) {
+    // A user may have many uids (subuid(5)): one that has a single connection keeps it.
+    auto silent = connections_.end();
+    for (auto one = connections_.begin(); one != connections_.end(); ++one) {
+        const bool may_go = !one->second.is_root() && !one->second.asked;
+        if (may_go && (silent == connections_.end() ||
+                       counts[one->second.uid] > counts[silent->second.uid])) {
+            silent = one;
+        }
+    }
+    if (silent == connections_.end()) {
         return false;
     }
     ++counters_.control_refused;
-    drop(oldest_silent->first);
+    drop(silent->first);
     return true;
 }
 

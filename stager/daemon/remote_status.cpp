@@ -3,6 +3,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/link/link.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace stage {
@@ -75,14 +76,19 @@ void RemoteStatus::finish(std::optional<std::string> report) {
 bool RemoteStatuses::ask(const ReportQuestion& question,
                          const std::string& node,
                          RemoteStatus::OnReport on_report) {
-    if (asked_.size() >= kRemoteStatusesMax) {
+    const auto of_user = std::ranges::count_if(
+        asked_, [&](const auto& one) { return one.second.uid == question.uid; });
+    const bool is_one_too_many =
+        question.uid != 0 && static_cast<std::size_t>(of_user) >= kRemoteStatusesOfUserMax;
+    if (is_one_too_many || asked_.size() >= kRemoteStatusesMax) {
         return false;
     }
     const std::uint64_t id = ++last_;
-    asked_[id] = std::make_shared<RemoteStatus>(basics_, addresses_, dialer_);
-    asked_[id]->ask(question, node, [this, id, on_report = std::move(on_report)](auto report) {
+    const auto status = std::make_shared<RemoteStatus>(basics_, addresses_, dialer_);
+    asked_[id] = {.uid = question.uid, .status = status};
+    status->ask(question, node, [this, id, on_report = std::move(on_report)](auto report) {
         // Not within its own callback.
-        basics_.loop.defer([gone = std::move(asked_[id])] {});
+        basics_.loop.defer([gone = std::move(asked_[id].status)] {});
         asked_.erase(id);
         on_report(std::move(report));
     });

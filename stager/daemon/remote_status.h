@@ -55,7 +55,7 @@ class RemoteStatus {
     OnReport on_report_;
 };
 
-/// The questions under way, at most kRemoteStatusesMax.
+/// The questions under way, at most kRemoteStatusesMax, of one user half of them.
 class RemoteStatuses {
   public:
     /// All three outlive the object.
@@ -64,7 +64,7 @@ class RemoteStatuses {
                    const LinkDialer& dialer)
         : basics_{basics}, addresses_{addresses}, dialer_{dialer} {}
 
-    /// False, and no callback, if too many are under way.
+    /// False, and no callback, if too many are under way, in all or of this user.
     [[nodiscard]] bool ask(const ReportQuestion& question,
                            const std::string& node,
                            RemoteStatus::OnReport on_report);
@@ -73,11 +73,17 @@ class RemoteStatuses {
     const Basics& basics_;
     const NodeAddresses& addresses_;
     const LinkDialer& dialer_;
-    std::map<std::uint64_t, std::shared_ptr<RemoteStatus>> asked_;
+    struct Asked {
+        std::uint32_t uid = 0;
+        std::shared_ptr<RemoteStatus> status;
+    };
+    std::map<std::uint64_t, Asked> asked_;
     std::uint64_t last_ = 0;
 };
 
 /// Each costs a question to Slurm and a handshake.
 inline constexpr std::size_t kRemoteStatusesMax = 16;
+/// Of a user who is not root.
+inline constexpr std::size_t kRemoteStatusesOfUserMax = kRemoteStatusesMax / 2;
 
 }  // namespace stage

@@ -338,6 +338,23 @@ TEST_CASE("silent connections of many uids do not keep another one out", "[root]
     CHECK(world.counters_.control_refused == (user == 0 ? 300 - 256 : 301 - 256));
 }
 
+TEST_CASE("silent connections of many uids end none of another uid's", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    World world;
+    const UniqueFd first = world.connect(kUntrusted);
+    std::vector<UniqueFd> held;
+    for (uid_t i = 0; i < 300; ++i) {
+        held.push_back(world.connect(10'000 + i / 16));
+    }
+    const auto bytes = said(PingRequest{});
+    CHECK(world.ask(kUntrusted - 1, bytes) == Answer{Ack{}});
+    REQUIRE(::send(first.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0);
+    CHECK(::send(held.front().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0);
+    CHECK(errno == EPIPE);
+}
+
 TEST_CASE("refusals are counted each, and logged now and then", "[root]") {
     if (!is_root()) {
         return;

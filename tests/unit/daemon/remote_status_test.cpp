@@ -45,10 +45,19 @@ TEST_CASE("only a limited number of reports is fetched at one time") {
     world.services->addresses.learn("n3", "127.0.0.1");
     RemoteStatuses reports{
         world.services->basics, world.services->addresses, world.services->dialer};
-    for (std::size_t i = 0; i < kRemoteStatusesMax; ++i) {
-        REQUIRE(reports.ask({}, "n3", [](const auto&) {}));
+    const auto ask = [&](std::uint32_t uid) {
+        return reports.ask({.uid = uid, .request = {}}, "n3", [](const auto&) {});
+    };
+    for (std::size_t i = 0; i < kRemoteStatusesOfUserMax; ++i) {
+        REQUIRE(ask(2001));
     }
-    CHECK_FALSE(reports.ask({}, "n3", [](const auto&) {}));
+    CHECK_FALSE(ask(2001));
+    CHECK(ask(2002));
+    for (std::size_t i = kRemoteStatusesOfUserMax + 1; i < kRemoteStatusesMax; ++i) {
+        REQUIRE(ask(0));
+    }
+    CHECK_FALSE(ask(0));
+    CHECK_FALSE(ask(2002));
 }
 
 }  // namespace stage
