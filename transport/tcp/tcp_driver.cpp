@@ -47,6 +47,8 @@ std::vector<IpAddress> others_of(const TcpEndpoints& endpoints) {
         }
     }
     std::ranges::sort(others, is_before);
+    const auto repeated = std::ranges::unique(others);
+    others.erase(repeated.begin(), repeated.end());
     return others;
 }
 
@@ -62,6 +64,9 @@ TcpDriver::TcpDriver(TcpEndpoints endpoints)
                   begin_waiting(endpoints_.listener.get(), kListener, false) &&
                   begin_waiting(dialler_.descriptor(), kDialler, false),
               "a listener can be waited for");
+    if (!endpoints_.shaping.is_multipath) {
+        drop_others(endpoints_.listener.get(), others_);
+    }
 }
 
 bool TcpDriver::begin_waiting(int descriptor, std::uint32_t id, bool writes) {

@@ -1,11 +1,15 @@
 #include "transport/tcp/tcp_socket.h"
 
+#include <linux/filter.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
+#include <vector>
 
 namespace stage::tcp {
 namespace {
@@ -203,12 +207,37 @@ void end_by_reset(int socket) {
     static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
 }
 
+void drop_others(int listener, std::span<const IpAddress> hosts) {
+    constexpr auto kSource = static_cast<std::uint32_t>(SKF_NET_OFF + 12);  // Of IPv4's header.
+    constexpr std::size_t kHostsMax = 1000;  // The kernel's default limit is 20 KB.
+    const bool is_v4 = std::ranges::all_of(
+        hosts, [](const IpAddress& host) { return host.family == IpFamily::v4; });
+    if (!is_v4 || hosts.size() > kHostsMax) {
+        return;
+    }
+    std::vector<sock_filter> program{sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, kSource}};
+    for (const IpAddress& host : hosts) {
+        ByteReader octets{host.bytes()};
+        program.push_back({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, octets.u32()});
+        program.push_back({BPF_RET | BPF_K, 0, 0, 0xffffffffU});
+    }
+    program.push_back({BPF_RET | BPF_K, 0, 0, 0});
+    const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
+                            .filter = program.data()};
+    static_cast<void>(
+        ::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
+}
+
 UniqueFd accept_connection(int listener, const Shaping& shaping) {
     sockaddr_storage from{};
     socklen_t length = sizeof from;
     UniqueFd fd{::accept4(
         listener, reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (fd) {
+        // It is the listener's, and its work is done.
+        const int unused = 0;
+        static_cast<void>(
+            ::setsockopt(fd.get(), SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused));
         tune(fd.get(), from.ss_family, shaping);
     }
     return fd;

@@ -6,6 +6,7 @@
 #include "transport/os/unique_fd.h"
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace stage::tcp {
@@ -71,6 +72,12 @@ enum class FirstSent : std::uint8_t { under_way, acknowledged, repeated_in_vain 
 [[nodiscard]] FirstSent first_sent(int socket);
 /// From now on the end of the socket is a reset, which does not wait for what was sent before.
 void end_by_reset(int socket);
+
+/// From now on the kernel drops what comes to a listener from other hosts than these, so that
+/// it does not fill the backlog. It drops nothing if the hosts are too many for a filter, or
+/// have IPv6: the caller checks where an accepted connection comes from. Not for a multipath
+/// listener, to which one host connects from several addresses.
+void drop_others(int listener, std::span<const IpAddress> hosts);
 
 /// Takes a connection that waits at the listener; an invalid descriptor if none does.
 [[nodiscard]] UniqueFd accept_connection(int listener, const Shaping& shaping);
