@@ -336,7 +336,8 @@ void NodeRun::notify_if_gone() {
 void NodeRun::make_directory(int root) {
     const StageKey& key = order_.request.key;
     const Owner owner{order_.request.uid, order_.request.gid};
-    Status made = make_job_directory(root, key.job_id, owner);
+    Status made = check_users_way(basics_.config.stage_root);
+    made = made ? make_job_directory(root, key.job_id, owner) : made;
     if (made && key.step_id != kWholeJob) {
         made = make_step_directory(root, key.job_id, key.step_id, owner);
     }
@@ -369,6 +370,9 @@ udp::Neighbours NodeRun::neighbours() const {
 }
 
 void NodeRun::open_sockets() {
+    if (order_.plan.nodes.size() == 1) {
+        return;  // Nothing is sent, so that no interface is needed either.
+    }
     const auto group = Address::parse(order_.plan.group_address, order_.plan.group_port);
     if (!group) {
         fail(Blame::internal, group.error().sentence());

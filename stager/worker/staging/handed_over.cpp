@@ -4,6 +4,9 @@ namespace stage {
 
 BroadcastSockets handed_over(const WorkerSetup& setup) {
     BroadcastSockets sockets;
+    if (setup.nodes.size() == 1) {
+        return sockets;
+    }
     if (setup.transport == Transport::tcp) {
         sockets.listener.reset(kWorkerGroupFd);
         return sockets;

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 
 namespace stage {
 namespace {
@@ -47,12 +48,14 @@ class Owner final : public NodeRunOwner {
     void on_dropped(const WorkerDropped& /*dropped*/) override {}
     void on_wire_up_lost(const std::string& why) override { trouble = why; }
     void on_port_taken(const std::string& why) override { trouble = why; }
-    void on_run_failed(Blame /*blame*/, const std::string& sentence) override {
+    void on_run_failed(Blame whose, const std::string& sentence) override {
+        blame = whose;
         trouble = sentence;
     }
     void on_gone() override { is_gone = true; }
 
     std::string trouble;
+    std::optional<Blame> blame;
     bool is_gone = false;
     int listening = 0;
 };
@@ -72,7 +75,7 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
         return;
     }
     ServicesWorld world;
-    world.config.interfaces = {{"lo"}};
+    world.config.interfaces = {{"ib9"}};  // A stage of one node needs none.
     world.config.data_port_range = {.first = 41'000, .last = 42'000};
     world.config.libexec_dir = world.scratch.path();
     REQUIRE(::chmod(world.scratch.path().c_str(), 0755) == 0);
@@ -128,6 +131,32 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     run.abort(Blame::user, "the job has ended");
     world.run_until([&] { return owner.is_gone; });
     CHECK(run.is_gone());
+}
+
+TEST_CASE("a StageRoot that was closed to users meanwhile is the node's fault", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    world.config.stage_root = world.scratch.path();
+    REQUIRE(::chmod(world.scratch.path().c_str(), 0700) == 0);
+    const UniqueFd root{
+        ::open(world.scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    RunOrder order;
+    order.request.key = {.job_id = 7, .step_id = kWholeJob};
+    order.plan.nodes = {{"n0", "127.0.0.1"}};
+    Owner owner;
+    NodeRun run{world.services->basics,
+                {.hosts = world.services->hosts,
+                 .verdicts = world.services->verdicts,
+                 .cache = world.services->cache,
+                 .closers = world.services->closers,
+                 .ports = world.services->ports},
+                owner,
+                order};
+    run.begin(root.get());
+    CHECK(owner.blame == Blame::node);
+    CHECK_THAT(owner.trouble, Contains("can be entered by root only; chmod go+x it"));
 }
 
 TEST_CASE(
