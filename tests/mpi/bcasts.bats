@@ -149,7 +149,7 @@ unreached() {
   unreachable bcasts "$1" force dups 400000 4
   [[ $(summary) == *': 0 by groups (0 bytes), 10 by MPI, 2 begun by a group and repeated by MPI'* ]]
   [ "$(grep -c 'a group of 3 nodes failed, .*: node at .*: multicast does not reach this node' "$WORK/out")" = 2 ]
-  [ "$(grep -c 'left to the MPI for 60 s' "$WORK/out")" = 1 ]
+  [ "$(grep -c 'left to the MPI for 10 s' "$WORK/out")" = 1 ]
   unreachable bcasts "$1" auto large 400000 4
   [[ $(summary) == *': 0 by groups (0 bytes), 2 by MPI, 2 begun by a group and repeated by MPI'* ]]
 }
@@ -194,9 +194,12 @@ on_one_side() {
   answered "$1" differ 4 40
   [ "$(grep -c 'rank [1-5]: an error' "$WORK/out")" -ge 2 ]
   answered "$1" odd 3000 -1
+  answered "$1" differ 400000 300000
+  [[ $(summary) == *': 0 by groups (0 bytes), 1 by MPI, 0 begun by a group'* ]]
+  [ "$(grep -c 'rank [1-5]: an error' "$WORK/out")" = 5 ]
 }
 
-@test "lengths that differ among short messages: every rank has the message or an error" {
+@test "lengths that differ among short messages, or among long ones: every rank has the message or an error" {
   each_mpi on_one_side
 }
 

@@ -12,7 +12,7 @@ int stagecast_must_wait(const stagecast_paths* paths,
 
 int stagecast_note_failure(stagecast_paths* paths, stagecast_record* record, double now) {
     constexpr int kFailures = 2;
-    constexpr int kDoublings = 6;  // To more than the longest wait.
+    constexpr int kDoublings = 9;  // To more than the longest wait.
     const bool is_news = record->is_proven != 0 || paths->waits == 0;
     record->is_proven = 0;
     ++record->failures;

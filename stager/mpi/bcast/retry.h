@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { STAGECAST_WAIT_S = 60, STAGECAST_WAIT_MAX_S = 3600 };
+enum { STAGECAST_WAIT_S = 10, STAGECAST_WAIT_MAX_S = 3600 };
 
 // What a process knows of the paths from its node. Zeroed, it knows nothing.
 struct stagecast_paths {
