@@ -458,26 +458,29 @@ static int carry_long(struct comm_group* group,
     return *outcome == COMM_GROUP_CARRIED ? error : MPI_SUCCESS;
 }
 
-// A short message in a node, from the rank `place` there, and behind it whether that one has it. Returns
-// `error`, or that of this step.
+// A short message in a node, from the rank `place` there, after the number of bytes that it has: as many
+// as the source sent, or none. Returns an error.
 static int share_short(
-    const struct comm_group* group, void* bytes, size_t count, int place, int error) {
-    unsigned char packed[STAGECAST_SHORT_BYTES + 1];
+    const struct comm_group* group, void* bytes, size_t count, int place, size_t* sent) {
+    unsigned char packed[sizeof *sent + STAGECAST_SHORT_BYTES];
     int own = 0;
     if (group->node_size == 1) {
-        return error;
+        return MPI_SUCCESS;
     }
     (void)PMPI_Comm_rank(group->node, &own);
     if (own == place) {
-        memcpy(packed, bytes, count);
-        packed[count] = error != MPI_SUCCESS;
+        memcpy(packed, sent, sizeof *sent);
+        memcpy(packed + sizeof *sent, bytes, count);
     }
-    const int shared = mpi_behind.bcast(packed, (int)count + 1, MPI_BYTE, place, group->node);
-    if (own == place || shared != MPI_SUCCESS) {
-        return error == MPI_SUCCESS ? shared : error;
+    const int error =
+        mpi_behind.bcast(packed, (int)(sizeof *sent + count), MPI_BYTE, place, group->node);
+    if (own == place || error != MPI_SUCCESS) {
+        *sent = error == MPI_SUCCESS ? *sent : 0;
+        return error;
     }
-    memcpy(bytes, packed, count);
-    return packed[count] ? MPI_ERR_TRUNCATE : error;
+    memcpy(sent, packed, sizeof *sent);
+    memcpy(bytes, packed + sizeof *sent, *sent < count ? *sent : count);
+    return short_length_error(*sent, count);
 }
 
 // A short one. A rank with an error sends on all the same: others wait for it.
@@ -487,19 +490,25 @@ static int carry_short(struct comm_group* group,
                        int root,
                        int is_ready) {
     const int source = group->node_of[root];
-    const size_t count = message->bytes;
+    size_t sent = is_ready ? message->bytes : 0;
     int error = is_ready ? MPI_SUCCESS : MPI_ERR_OTHER;
-    watch_begin(count, group->size);
+    watch_begin(message->bytes, group->size);
     if (group->own_node == source) {
-        error = share_short(group, bytes, count, group->place_of[root], error);
+        const int shared =
+            share_short(group, bytes, message->bytes, group->place_of[root], &sent);
+        error = error == MPI_SUCCESS ? shared : error;
     }
     if (group->leaders != MPI_COMM_NULL) {
-        const int carried = short_ring_carry(
-            &group->ring, group->member, bytes, error == MPI_SUCCESS ? count : 0, source);
+        const size_t has = error == MPI_SUCCESS ? sent : 0;
+        const size_t count = group->own_node == source ? has : message->bytes;
+        const int carried =
+            short_ring_carry(&group->ring, group->member, bytes, count, source, &sent);
         error = error == MPI_SUCCESS ? carried : error;
     }
+    sent = error == MPI_SUCCESS ? sent : 0;
     if (group->own_node != source) {
-        error = share_short(group, bytes, count, 0, error);
+        const int shared = share_short(group, bytes, message->bytes, 0, &sent);
+        error = error == MPI_SUCCESS ? shared : error;
     }
     watch_end();
     return error;
@@ -573,17 +582,19 @@ static int carry_packed(struct comm_group* group,
                         int* outcome) {
     unsigned char of_short[STAGECAST_SHORT_BYTES];
     int rank = 0;
+    int end = 0;
     int position = 0;
     const int bytes = (int)message->bytes;
     void* const packed = message->is_short ? of_short : malloc(message->bytes);
     int is_ready = packed != NULL && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS;
-    if (is_ready && rank == root) {
+    // (A short message may fill a part of the buffer: what is behind it stays.)
+    if (is_ready && (rank == root || message->is_short)) {
         is_ready = PMPI_Pack(message->buffer,
                              message->count,
                              message->datatype,
                              packed,
                              bytes,
-                             &position,
+                             &end,
                              comm) == MPI_SUCCESS;
     }
     int error =

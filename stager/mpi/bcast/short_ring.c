@@ -110,6 +110,15 @@ int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable) {
 
 // ---- one call
 
+int short_length_error(size_t sent, size_t named) {
+#ifdef OPEN_MPI
+    const int fits = sent > 0 && sent <= named;
+#else
+    const int fits = sent == named;
+#endif
+    return fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+}
+
 // What a leader passes on: the message as its source sent it, whatever length is named here. Without
 // bytes it says that there is none, and is an error of each leader that it reaches.
 struct onward {
@@ -128,11 +137,8 @@ static int take_from_ring(const MPI_Status* status,
         return error;
     }
     *onward = (struct onward){kept, (size_t)got};
-    if ((size_t)got != count) {
-        return MPI_ERR_TRUNCATE;
-    }
-    memcpy(bytes, kept, count);
-    return MPI_SUCCESS;
+    memcpy(bytes, kept, (size_t)got < count ? (size_t)got : count);
+    return short_length_error((size_t)got, count);
 }
 
 // By multicast or from the leader before, whichever is first.
@@ -172,8 +178,12 @@ static int receive(struct short_ring* ring,
     return error;
 }
 
-int short_ring_carry(
-    struct short_ring* ring, stagecast_member* member, void* bytes, size_t count, int source) {
+int short_ring_carry(struct short_ring* ring,
+                     stagecast_member* member,
+                     void* bytes,
+                     size_t count,
+                     int source,
+                     size_t* sent) {
     const uint64_t call = ring->calls++;
     struct onward onward = {bytes, 0};
     int error =
@@ -186,6 +196,7 @@ int short_ring_carry(
         atomic_fetch_add(&counters.sent, 1);
         onward.count = count;
     }
+    *sent = onward.count;
     // (Also after an error: the next leader waits for it.)
     const int passed =
         next_of(ring) == source

@@ -31,11 +31,18 @@ int stagecast_await(MPI_Request* request, MPI_Status* status);
 // All leaders at once. Returns an error of MPI, and whether the ring can be used at this
 // leader: only if MPI sends messages of the largest size without waiting for their receiver.
 int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable);
-// The same call at all leaders: the bytes of leader `source` are in those of all. Returns
-// MPI_ERR_TRUNCATE at a leader that names another length than the source does, and at all if
-// the source names none because it has no message. The others get it all the same.
-int short_ring_carry(
-    struct short_ring* ring, stagecast_member* member, void* bytes, size_t count, int source);
+// What the MPI makes of a message of `sent` bytes where `named` are expected: an error, or,
+// with Open MPI, none if there is room. One without bytes says that its source has none.
+int short_length_error(size_t sent, size_t named);
+// The same call at all leaders: the bytes of leader `source` are in those of all, as far as
+// there is room, and `sent` is their number there. Returns short_length_error() of that at a
+// leader that names another length; the others get the message all the same.
+int short_ring_carry(struct short_ring* ring,
+                     stagecast_member* member,
+                     void* bytes,
+                     size_t count,
+                     int source,
+                     size_t* sent);
 // Waits until the leader before has made all its calls. To be called before `leaders` ends.
 void short_ring_close(struct short_ring* ring);
 // All that are open: before MPI ends.

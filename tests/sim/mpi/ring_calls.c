@@ -24,7 +24,8 @@ struct ring_calls* ring_calls_open(stagecast_member* member) {
 }
 
 int ring_calls_broadcast(struct ring_calls* calls, void* bytes, size_t count, int source) {
-    return short_ring_carry(&calls->ring, calls->member, bytes, count, source);
+    size_t sent = 0;
+    return short_ring_carry(&calls->ring, calls->member, bytes, count, source, &sent);
 }
 
 void ring_calls_close(struct ring_calls* calls) {
