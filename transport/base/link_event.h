@@ -30,6 +30,8 @@ struct LinkEvent {
     Rank peer;
     Flow flow{};
     Kind kind = Kind::ready;
+    /// With `ready`: the path's RTT, as the connection's begin showed it; 0: not known.
+    Duration round_trip{};
 };
 
 }  // namespace stage

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kEventsMax = 64;
 /// In a cluster the RTT is below 1 ms, and the kernel answers, however busy its processes are.
 constexpr Duration kFirstWait = std::chrono::milliseconds{25};
+constexpr int kRoundTrips = 2;
 /// The last is made after 775 ms; after 1 s TCP repeats the first one's SYN.
 constexpr std::size_t kAttemptsMax = 6;
 constexpr std::size_t kMultipathMax = 3;  ///< Of these.
@@ -59,7 +60,7 @@ bool TcpDialler::dial(LinkEnd to, const Address& address) {
     invariant(!dials_.contains(to), "a peer is dialled once at a time");
     Dial dial{.address = address,
               .timer = {},
-              .wait = kFirstWait,
+              .wait = first_wait(),
               .attempts = {},
               .multipath = shaping_.is_multipath ? kMultipathMax : 0};
     if (!attempt(to, dial)) {
@@ -70,6 +71,10 @@ bool TcpDialler::dial(LinkEnd to, const Address& address) {
                       await(events_.get(), dial.timer.get(), EPOLLIN, name_of(to, 0)));
     dials_.emplace(to, std::move(dial));
     return true;
+}
+
+Duration TcpDialler::first_wait() const {
+    return std::max(kFirstWait, kRoundTrips * round_trip_);
 }
 
 bool TcpDialler::attempt(LinkEnd to, Dial& dial) {
@@ -129,7 +134,9 @@ void TcpDialler::poll(std::vector<Dialled>& ended) {
                 continue;
             }
         }
-        ended.push_back({.to = to, .socket = std::move(socket)});
+        const Duration round_trip = socket ? round_trip_of(socket.get()) : Duration{};
+        learn(round_trip);
+        ended.push_back({.to = to, .socket = std::move(socket), .round_trip = round_trip});
         dials_.erase(found);
     }
 }

@@ -1,9 +1,10 @@
 // Makes connections to peers without waiting for TCP to repeat a lost SYN.
 //
 // TCP sends a SYN again after 1 s if it, or its answer, was lost. A dial that is not answered
-// within 25 ms tries another connection beside the first, and others after twice the time each.
-// The first that is answered counts, and the rest are closed: on a path whose RTT is longer
-// than that a dial takes no longer, and costs some SYNs.
+// within 25 ms, or twice the longest RTT of the connections made so far, tries another
+// connection beside the first, and others after twice the time each. The first that is answered
+// counts, and the rest are closed: on a path whose RTT is longer a dial takes no longer, and
+// the first one costs some SYNs.
 //
 // There are firewalls that drop or refuse multipath TCP. So the later attempts are plain TCP,
 // and so is one that follows a refusal.
@@ -15,6 +16,7 @@
 #include "transport/os/unique_fd.h"
 #include "transport/tcp/tcp_socket.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -24,6 +26,7 @@ namespace stage::tcp {
 struct Dialled {
     LinkEnd to;
     UniqueFd socket;  ///< Invalid: the peer refused, or cannot be reached.
+    Duration round_trip{};
 };
 
 class TcpDialler {
@@ -48,6 +51,10 @@ class TcpDialler {
     void give_up(LinkEnd to) { dials_.erase(to); }
     /// Makes the attempts that are due, and appends the dials that ended.
     void poll(std::vector<Dialled>& ended);
+    /// How long a dial waits for its first attempt.
+    [[nodiscard]] Duration first_wait() const;
+    /// A connection's RTT.
+    void learn(Duration round_trip) { round_trip_ = std::max(round_trip_, round_trip); }
 
   private:
     struct Dial {
@@ -64,7 +71,8 @@ class TcpDialler {
 
     Address own_;
     Shaping shaping_;
-    UniqueFd events_;  ///< epoll: an end and the number of an attempt; 0: its timer.
+    Duration round_trip_{};  ///< The longest so far.
+    UniqueFd events_;        ///< epoll: an end and the number of an attempt; 0: its timer.
     std::map<LinkEnd, Dial> dials_;
 };
 

@@ -195,6 +195,7 @@ void TcpDriver::dialled() {
         if (each.socket && begin_waiting(each.socket.get(), id, true)) {
             links_.at(id).connection.open(std::move(each.socket));
             links_.at(id).opened_at = read_clock();
+            links_.at(id).round_trip = each.round_trip;
             set_listening(true);  // The other attempts have given their descriptors back.
         } else {
             end(id);
@@ -239,12 +240,13 @@ void TcpDriver::await(std::uint32_t id, Link& link) {
             ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, link.connection.descriptor(), &event));
     }
     if (!writes && link.to && std::exchange(link.must_report_ready, false)) {
-        report(*link.to, LinkEvent::Kind::ready);
+        report(*link.to, LinkEvent::Kind::ready, link.round_trip);
     }
 }
 
-void TcpDriver::report(LinkEnd to, LinkEvent::Kind kind) {
-    changes_.push_back({.peer = to.peer, .flow = to.flow, .kind = kind});
+void TcpDriver::report(LinkEnd to, LinkEvent::Kind kind, Duration round_trip) {
+    changes_.push_back(
+        {.peer = to.peer, .flow = to.flow, .kind = kind, .round_trip = round_trip});
 }
 
 /// Packets that it delivered in this turn may still be looked at: their bytes stay until the
@@ -322,6 +324,8 @@ bool TcpDriver::prove(std::uint32_t connection, std::optional<LinkEnd> sender) {
     });
     found->second.to = *sender;
     found->second.connection.trust(endpoints_.packet_bytes_max);
+    found->second.round_trip = round_trip_of(found->second.connection.descriptor());
+    dialler_.learn(found->second.round_trip);
     by_end_[*sender] = connection;
     found->second.probe.begin(
         found->second.connection, endpoints_.packet_bytes_max, read_clock());

@@ -54,6 +54,7 @@ class TcpDriver final : public Driver {
         PathProbe probe{};
         std::optional<Instant> opened_at{};  ///< If this member made it.
         IpAddress from{};                    ///< If the peer made it.
+        Duration round_trip{};
     };
     using Links = std::map<std::uint32_t, Link>;
 
@@ -68,7 +69,7 @@ class TcpDriver final : public Driver {
     void serve(std::uint32_t id, std::uint32_t events, std::vector<ReceivedPacket>& packets);
     void await(std::uint32_t id, Link& link);
     void end(std::uint32_t id);
-    void report(LinkEnd to, LinkEvent::Kind kind);
+    void report(LinkEnd to, LinkEvent::Kind kind, Duration round_trip = {});
 
     TcpEndpoints endpoints_;
     std::vector<IpAddress> others_;  ///< The addresses of the other members, sorted.

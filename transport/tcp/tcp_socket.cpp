@@ -190,6 +190,11 @@ std::uint32_t segment_bytes_of(int socket) {
     return is_known && bytes > 0 ? static_cast<std::uint32_t>(bytes) : 0;
 }
 
+Duration round_trip_of(int socket) {
+    const auto info = info_of(socket);
+    return std::chrono::microseconds{info ? info->tcpi_rtt : 0};
+}
+
 FirstSent first_sent(int socket) {
     const auto info = info_of(socket);
     // The SYN counts as a byte.

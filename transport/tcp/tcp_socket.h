@@ -67,6 +67,8 @@ struct Shaping {
 
 /// The bytes of a full segment of a connection; 0 if the kernel does not say.
 [[nodiscard]] std::uint32_t segment_bytes_of(int socket);
+/// The connection's RTT, smoothed; 0: not known yet.
+[[nodiscard]] Duration round_trip_of(int socket);
 /// What became of what a connection carried first.
 enum class FirstSent : std::uint8_t { under_way, acknowledged, repeated_in_vain };
 [[nodiscard]] FirstSent first_sent(int socket);

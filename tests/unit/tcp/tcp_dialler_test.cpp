@@ -71,6 +71,7 @@ TEST_CASE("a peer that answers at once is dialled once", "[tcp]") {
     REQUIRE(ended.size() == 1);
     CHECK(ended[0].to == kPeer);
     CHECK(ended[0].socket);
+    CHECK(ended[0].round_trip > Duration::zero());
     CHECK(descriptors() == before + 1);
 }
 
@@ -106,6 +107,18 @@ TEST_CASE("a peer that refuses ends its dial, also after a lost SYN", "[tcp]") {
         ended = turn(dialler);
     }
     CHECK_FALSE(ended[0].socket);
+}
+
+TEST_CASE("where connections had a long RTT a dial waits longer before it tries another",
+          "[tcp]") {
+    using std::chrono::milliseconds;
+    tcp::TcpDialler dialler{own(), {}};
+    CHECK(dialler.first_wait() == milliseconds{25});
+    dialler.learn(milliseconds{1});
+    CHECK(dialler.first_wait() == milliseconds{25});
+    dialler.learn(milliseconds{150});
+    dialler.learn(milliseconds{1});
+    CHECK(dialler.first_wait() == milliseconds{300});
 }
 
 TEST_CASE("a dial that is given up leaves nothing", "[tcp]") {
