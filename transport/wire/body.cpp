@@ -258,6 +258,8 @@ void tlvs(auto& on, Like<Pulse> auto& body) {
         ranks_to_end(value, body.joined, kMaxRankRuns);
         value.require(ascend(body.joined));
     });
+    on.tlv(
+        TlvType::gained, body.gained > 0, [&body](auto& value) { value.number(body.gained); });
 }
 
 namespace {

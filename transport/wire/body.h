@@ -188,7 +188,7 @@ struct End {
 };
 
 /// PULSE: sent_at_ns u64 | packets u32 | block u32 | chunk u16 | queue_us u32 | away u16 |
-///        echo u32 | optional TLV joined: count x rank run
+///        echo u32 | optional TLVs joined: count x rank run, gained: blocks u64
 struct Pulse {
     /// By the source's own clock; only differences have a meaning.
     std::uint64_t sent_at_ns = 0;
@@ -202,6 +202,9 @@ struct Pulse {
     /// Up a relay: the sender and the members that are connected below it, at most
     /// kMaxRankRuns. Empty if that is not said.
     std::vector<RankRun> joined = {};
+    /// Up a relay: the blocks that the sender and the members that were ever connected below it
+    /// have gained. It never falls.
+    std::uint64_t gained = 0;
 };
 
 /// A member's relation to the multicast group. Append only.

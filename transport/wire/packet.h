@@ -65,6 +65,8 @@ enum PacketFlag : std::uint8_t {
     kFlagRepeat = 0x1,  ///< DATA that was sent before, by any member.
     kFlagHolds = 0x2,   ///< READY: its sender holds the object already.
     kFlagBusy = 0x1,    ///< LACKING: its sender has no room to answer; ask again, or another.
+    kFlagAwaits =
+        0x1,  ///< PULSE down a relay: its sender has nothing yet of what was requested.
     /// Critical: a receiver that does not know a flag drops and counts the packet.
     kFlagCritical = 0x8,
 };

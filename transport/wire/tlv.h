@@ -24,6 +24,7 @@ enum class TlvType : std::uint8_t {
     relay = 4,            ///< RELEASE: the group goes on by a relay.
     unreached = 5,        ///< RELEASE: members that multicast does not reach.
     joined = 6,           ///< PULSE up a relay: the members from the sender on down.
+    gained = 7,           ///< PULSE up a relay: the blocks that these have ever gained.
 };
 
 /// In the type: a reader that does not know the rest of the type refuses the body.

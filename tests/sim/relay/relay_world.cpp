@@ -19,10 +19,13 @@ constexpr Duration kProbeTime = std::chrono::milliseconds{500};
 /// bytes.
 constexpr std::uint64_t kPacketBytes = 28;
 
-LinkEvent event_of(std::pair<std::uint32_t, std::uint8_t> peer, LinkEvent::Kind kind) {
+LinkEvent event_of(std::pair<std::uint32_t, std::uint8_t> peer,
+                   LinkEvent::Kind kind,
+                   Duration round_trip = {}) {
     return {.peer = Rank{static_cast<std::uint16_t>(peer.first)},
             .flow = Flow{peer.second},
-            .kind = kind};
+            .kind = kind,
+            .round_trip = round_trip};
 }
 
 std::uint64_t wire_bytes(std::uint64_t bytes) {
@@ -37,6 +40,9 @@ struct RelayWorld::Connection {
     std::uint64_t queued_bytes = 0;
     bool must_report_ready = false;
     bool is_mute = false;  ///< The path drops what is sent here.
+    bool stands = true;    ///< The peer has answered.
+
+    [[nodiscard]] bool can_send() const { return !queue.empty() && !is_mute && stands; }
 };
 
 struct RelayWorld::Host {
@@ -50,7 +56,7 @@ struct RelayWorld::Host {
     bool is_sending = false;
     bool is_waiting = false;  ///< For room in the queue of a receiver's link.
     bool is_crashed = false;
-    bool is_waking = false;
+    bool is_leaving = false;  ///< Its core is over.
     Instant stopped_until{};
     std::uint64_t sent_bytes = 0;
     std::uint32_t connected = 0;
@@ -76,6 +82,7 @@ RelayWorld::RelayWorld(const RelayPlan& plan)
         config.chunk_bytes = plan.chunk_bytes;
         config.resident_blocks = 24;
         config.stall_timeout = plan.stall_timeout;
+        config.ready_timeout = std::max<Duration>(plan.stall_timeout, std::chrono::seconds{10});
         config.holds_already = plan.holders.contains(rank);
         config.drops_failed = plan.drops_failed;
         if (const auto held = plan.held_before.find(rank); held != plan.held_before.end()) {
@@ -95,14 +102,21 @@ RelayWorld::RelayWorld(const RelayPlan& plan)
         hosts_.push_back(std::move(host));
     }
     for (auto& host : hosts_) {
-        after({}, [this, &host = *host] { turn(host); });
+        const auto start = plan.starts.find(host->rank);
+        const Duration at = start != plan.starts.end() ? start->second : Duration{};
+        host->stopped_until = now_ + at;
+        after(at, [this, &host = *host] { turn(host); });
     }
     for (const auto& [rank, at] : plan.crashes) {
         after(at, [this, &host = *hosts_[rank]] { crash(host); });
     }
+    for (const auto& [rank, at] : plan.cuts) {
+        after(at, [this, &host = *hosts_[rank]] { cut(host); });
+    }
     for (const auto& [rank, pause] : plan.stops) {
         after(pause.from, [this, &host = *hosts_[rank], pause] {
-            host.stopped_until = now_ + (pause.until - pause.from);
+            host.stopped_until =
+                std::max(host.stopped_until, now_ + (pause.until - pause.from));
             after(pause.until - pause.from, [this, &host] { turn(host); });
         });
     }
@@ -212,6 +226,9 @@ void RelayWorld::turn(Host& host) {
     operate(host);
     send_all(host);
     operate(host);
+    if (is_over(host.rank) && !std::exchange(host.is_leaving, true)) {
+        leave(host);
+    }
     const auto deadline = core.deadline();
     if (!host.links.empty() || (deadline && *deadline <= now_ && *deadline > Instant{})) {
         after(Duration{1000}, [this, &host] { turn(host); });
@@ -224,6 +241,7 @@ void RelayWorld::turn(Host& host) {
 void RelayWorld::deliver(Host& host, std::uint32_t from, const core::Send& packet) {
     core::Datagram datagram;
     datagram.header.type = packet.type;
+    datagram.header.flags = packet.flags;
     datagram.header.rank = Rank{static_cast<std::uint16_t>(from)};
     datagram.header.flow = packet.to.flow;
     datagram.header.packet_number = packet.packet_number;
@@ -380,14 +398,22 @@ void RelayWorld::send_all(Host& host) {
 void RelayWorld::connect(Host& from, Peer to) {
     Host& peer = *hosts_[to.first];
     ++from.connected;
-    if (peer.is_crashed || is_over(to.first)) {
+    const auto firewall = plan_.firewalls.find(to.first);
+    if (firewall != plan_.firewalls.end() && firewall->second == RelayPlan::Firewall::drops) {
+        return;
+    }
+    if (peer.is_crashed || is_over(to.first) || firewall != plan_.firewalls.end()) {
         from.links.push_back(event_of(to, LinkEvent::Kind::closed));
     } else if (!from.out.contains(to)) {
         const std::uint64_t id = ++connections_;
         const bool is_mute = from.narrowings < plan_.narrow_paths[from.rank];
-        from.out[to].id = id;
+        from.out[to] = Connection{.id = id, .queue = {}, .stands = false};
+        after(2 * plan_.delay, [this, &from, to, id] { stand(from, to, id); });
         peer.out[{from.rank, to.second}] =
             Connection{.id = id, .queue = {}, .is_mute = is_mute};
+        if (const auto flaps = plan_.flapping.find(from.rank); flaps != plan_.flapping.end()) {
+            after(flaps->second, [this, &from, to, id] { flap(from, to, id); });
+        }
         if (is_mute) {
             after(kProbeTime, [this, &from, to, id, narrowings = from.narrowings] {
                 narrow(from, to, id, narrowings);
@@ -435,9 +461,9 @@ void RelayWorld::queue(Host& from, const core::Send& send) {
         connection.queue.push_back(std::move(packet));
     }
     connection.must_report_ready = true;
-    if (connection.queued_bytes <= kSocketBytes) {
+    if (connection.queued_bytes <= kSocketBytes && connection.stands) {
         connection.must_report_ready = false;
-        from.links.push_back(event_of(to, LinkEvent::Kind::ready));
+        from.links.push_back(event_of(to, LinkEvent::Kind::ready, 2 * plan_.delay));
     }
     if (!from.is_sending) {
         transmit(from);
@@ -451,8 +477,8 @@ void RelayWorld::transmit(Host& host) {
         return;
     }
     const auto can_send = [this](const auto& each) {
-        return !each.second.queue.empty() && !each.second.is_mute &&
-               hosts_[each.first.first]->down_free <= now_ + kQueue;
+        return each.second.can_send() &&
+               hosts_[each.first.first]->down_free <= now_ + plan_.delay + kQueue;
     };
     auto next = host.out.lower_bound(host.next_peer);
     for (std::size_t tried = 0; tried <= host.out.size(); ++tried) {
@@ -465,9 +491,8 @@ void RelayWorld::transmit(Host& host) {
         ++next;
     }
     if (next == host.out.end() || !can_send(*next)) {
-        const bool wants = std::ranges::any_of(host.out, [](const auto& each) {
-            return !each.second.queue.empty() && !each.second.is_mute;
-        });
+        const bool wants = std::ranges::any_of(
+            host.out, [](const auto& each) { return each.second.can_send(); });
         if (wants && !std::exchange(host.is_waiting, true)) {
             after(kLook, [this, &host] { look_again(host); });
         }
@@ -492,7 +517,7 @@ void RelayWorld::transmit(Host& host) {
     host.is_sending = true;
     if (connection.must_report_ready && connection.queued_bytes <= kSocketBytes) {
         connection.must_report_ready = false;
-        host.links.push_back(event_of(by, LinkEvent::Kind::ready));
+        host.links.push_back(event_of(by, LinkEvent::Kind::ready, 2 * plan_.delay));
         after({}, [this, &host] { turn(host); });
     }
     Host& peer = *hosts_[to];
@@ -529,7 +554,9 @@ void RelayWorld::arrive(std::uint32_t flight) {
     landed_.push_back(flight);
     Host& host = *hosts_[to];
     const auto connection = host.out.find({from, packet.to.flow.value()});
-    if (host.is_crashed || connection == host.out.end() || connection->second.id != id) {
+    const bool is_lost = packet.type == wire::PacketType::data && plan_.flapping.contains(to);
+    if (host.is_crashed || connection == host.out.end() || connection->second.id != id ||
+        is_lost) {
         return;
     }
     host.inbox.emplace_back(from, std::move(packet));
@@ -546,6 +573,45 @@ void RelayWorld::close(std::uint32_t from, Peer to, std::optional<LinkEvent::Kin
         }
         host.links.push_back(event_of(by, one == from ? *reported : LinkEvent::Kind::closed));
         after(plan_.delay, [this, &host] { turn(host); });
+    }
+}
+
+void RelayWorld::stand(Host& host, Peer peer, std::uint64_t connection) {
+    const auto found = host.out.find(peer);
+    if (found != host.out.end() && found->second.id == connection) {
+        found->second.stands = true;
+        look_again(host);
+    }
+}
+
+void RelayWorld::flap(Host& host, Peer peer, std::uint64_t connection) {
+    const auto found = host.out.find(peer);
+    if (found != host.out.end() && found->second.id == connection) {
+        close(host.rank, peer, LinkEvent::Kind::closed);
+    }
+}
+
+void RelayWorld::cut(Host& host) {
+    if (!host.is_crashed) {
+        hang_up_all(host);
+    }
+}
+
+/// What it has sent arrives before its connections end.
+void RelayWorld::leave(Host& host) {
+    const bool sends =
+        std::ranges::any_of(host.out, [](const auto& each) { return each.second.can_send(); });
+    if (sends) {
+        after(kLook, [this, &host] { leave(host); });
+    } else {
+        after(plan_.delay + 2 * kQueue, [this, &host] { hang_up_all(host); });
+    }
+}
+
+void RelayWorld::hang_up_all(Host& host) {
+    const auto out = host.out;
+    for (const auto& [peer, connection] : out) {
+        close(host.rank, peer, LinkEvent::Kind::closed);
     }
 }
 

@@ -38,7 +38,15 @@ struct RelayPlan {
     std::map<std::uint32_t, Duration> slow_finishes{};  ///< From the last block to DONE.
     std::uint32_t chunk_bytes = 8928;
     Duration stall_timeout = std::chrono::seconds{30};
+    /// By rank: its part begins then. Before that its host takes connections.
+    std::map<std::uint32_t, Duration> starts{};
     std::map<std::uint32_t, Duration> crashes{};
+    /// All connections of a rank end, without a fault of either end.
+    std::vector<std::pair<std::uint32_t, Duration>> cuts{};
+    /// By rank: no DATA arrives there, and each connection that it makes ends after this time.
+    std::map<std::uint32_t, Duration> flapping{};
+    enum class Firewall : std::uint8_t { rejects, drops };
+    std::map<std::uint32_t, Firewall> firewalls{};  ///< By rank: it takes no connection.
     struct Pause {
         Duration from;
         Duration until;
@@ -113,7 +121,12 @@ class RelayWorld {
     void deliver(Host& host, std::uint32_t from, const core::Send& packet);
     void close(std::uint32_t from, Peer to, std::optional<LinkEvent::Kind> reported);
     void narrow(Host& host, Peer peer, std::uint64_t connection, std::uint32_t narrowings);
+    void stand(Host& host, Peer peer, std::uint64_t connection);
+    void flap(Host& host, Peer peer, std::uint64_t connection);
+    void cut(Host& host);
     void crash(Host& host);
+    void leave(Host& host);
+    void hang_up_all(Host& host);
     [[nodiscard]] std::uint32_t length(BlockIndex block) const;
     [[nodiscard]] wire::Descriptor descriptor(BlockIndex block) const;
     [[nodiscard]] std::uint64_t rate(std::uint32_t rank) const;

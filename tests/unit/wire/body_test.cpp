@@ -326,6 +326,11 @@ TEST_CASE("PULSE up a relay says who is connected below its sender") {
     CHECK(read->joined == body.joined);
     CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "060000")));  // Without its sender.
     CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "06000400040001")));
+    const Pulse gained{.packets = 7, .block = {}, .joined = {}, .gained = 0x1'0000'0002};
+    CHECK(hex(write(gained)) ==
+          std::string(16, '0') + "00000007" + std::string(32, '0') + "0700080000000100000002");
+    CHECK(read_pulse(write(gained))->gained == gained.gained);
+    CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "07000400000001")));
     // Rank 4 twice.
     CHECK_FALSE(read_pulse(unhex(hex(write(Pulse{})) + "0600080001000400040006")));
 }

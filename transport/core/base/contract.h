@@ -185,6 +185,8 @@ struct Outcome {
     /// Released without RELEASE: the member holds the object, and the source fell silent.
     bool is_end_unheard = false;
     Rank culprit;  ///< The member that `why` is about, if there is one.
+    /// No connection to `culprit`, nor to any other parent of this member, could be made.
+    bool is_unconnected = false;
     /// Once released: the receivers that do not hold the object, by rank. A receiver lists as
     /// many as RELEASE has room for.
     std::vector<DroppedMember> dropped;
@@ -252,6 +254,8 @@ struct BroadcastSettings {
     // Time-outs of 0 have their defaults (timeouts.h).
     Duration ready_timeout{};  ///< By then every member must have answered an OFFER.
     Duration stall_timeout{};  ///< How long a member may make no progress, alive or silent.
+    /// With reliable unicast: how long no other member may take a connection of this one.
+    Duration connect_timeout{};
     /// How much longer than usual finishing may take, on every member.
     Duration finish_extra{};
     Duration linger{};  ///< How long a member that holds the object waits for RELEASE.

@@ -15,6 +15,7 @@ inline constexpr std::uint32_t kBlocksMax = 1U << 24U;
 
 inline constexpr Duration kReadyTimeout = std::chrono::seconds{10};
 inline constexpr Duration kStallTimeout = std::chrono::seconds{30};
+inline constexpr Duration kConnectTimeout = std::chrono::seconds{5};
 inline constexpr Duration kLinger = std::chrono::seconds{60};
 
 /// How long finishing may take, from the last block to the files' final names.
@@ -56,6 +57,7 @@ template <std::derived_from<BroadcastSettings> Config>
     };
     fill(config.ready_timeout, kReadyTimeout);
     fill(config.stall_timeout, kStallTimeout);
+    fill(config.connect_timeout, kConnectTimeout);
     fill(config.linger, kLinger);
     return config;
 }

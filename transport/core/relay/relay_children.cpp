@@ -132,7 +132,9 @@ void RelayChildren::on_link(const LinkEvent& event) {
     }
     if (event.kind == LinkEvent::Kind::ready) {
         found->second.is_ready = true;
+        round_trip_ = std::max(round_trip_, event.round_trip);
     } else {
+        has_lost_ = has_lost_ || is_stopped_;
         forget(event.peer);
     }
 }
@@ -142,6 +144,8 @@ void RelayChildren::on_pulse(Rank child, const wire::Pulse& pulse) {
         found->second.blocks_held = pulse.packets;
         found->second.joined = pulse.joined;
         found->second.has_said = true;
+        std::uint64_t& most = gained_[child];
+        most = std::max(most, pulse.gained);
     }
 }
 
@@ -159,6 +163,14 @@ std::uint32_t RelayChildren::blocks_held() const {
     std::uint32_t sum = 0;
     for (const auto& [rank, child] : children_) {
         sum += child.blocks_held;
+    }
+    return sum;
+}
+
+std::uint64_t RelayChildren::gained() const {
+    std::uint64_t sum = 0;
+    for (const auto& [rank, most] : gained_) {
+        sum += most;
     }
     return sum;
 }
@@ -191,6 +203,7 @@ void RelayChildren::leave_block(Child& child) {
 }
 
 void RelayChildren::stop() {
+    is_stopped_ = true;
     for (auto& [rank, child] : children_) {
         leave_block(child);
         child.wanted.clear();
@@ -362,6 +375,17 @@ void RelayChildren::tell_all(wire::PacketType type,
                              ControlQueue& out) const {
     for (const auto& [rank, child] : children_) {
         tell(type, rank, body, out);
+    }
+}
+
+void RelayChildren::tell_pulse(const wire::Pulse& pulse, ControlQueue& out) const {
+    const std::vector<std::byte> body = wire::write(pulse);
+    for (const auto& [rank, child] : children_) {
+        const bool awaits = child.is_ready && !child.wanted.empty() && !can_send(child);
+        out.push(wire::PacketType::pulse,
+                 {.to_group = false, .peer = rank, .flow = flow_},
+                 body,
+                 awaits ? std::uint8_t{wire::kFlagAwaits} : std::uint8_t{0});
     }
 }
 

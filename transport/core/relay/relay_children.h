@@ -72,9 +72,14 @@ class RelayChildren {
     void tell_all(wire::PacketType type,
                   const std::vector<std::byte>& body,
                   ControlQueue& out) const;
+    /// A child for which this member has nothing yet of what it requested hears that, too.
+    void tell_pulse(const wire::Pulse& pulse, ControlQueue& out) const;
 
     [[nodiscard]] bool has(Rank child) const { return children_.contains(child); }
     [[nodiscard]] bool is_empty() const { return children_.empty(); }
+    /// True if every child confirmed RELEASE. One whose connection ended instead may come back
+    /// for it.
+    [[nodiscard]] bool have_all_confirmed() const { return children_.empty() && !has_lost_; }
     /// The end of the blocks that children have requested so far; 0: none.
     [[nodiscard]] std::uint32_t requested_below() const { return requested_below_; }
     /// What the child that is furthest waits for; nothing if there is none, or one waits for no
@@ -89,11 +94,16 @@ class RelayChildren {
     }
     /// The sum of what the children reported; modulo 2^32.
     [[nodiscard]] std::uint32_t blocks_held() const;
+    /// The sum of the most that each member reported that was ever a child: it grows only where
+    /// a member gains a block, not where one connects again.
+    [[nodiscard]] std::uint64_t gained() const;
     /// Adds the members that are connected, to this member or below. False if a child cannot
     /// say who is below it.
     [[nodiscard]] bool add_joined(RankSet& joined) const;
     /// No block is sent any more.
     void stop();
+    /// The longest RTT to a child so far.
+    [[nodiscard]] Duration round_trip() const { return round_trip_; }
 
   private:
     struct Child {
@@ -129,8 +139,12 @@ class RelayChildren {
     const Holdings& holdings_;
     BufferPool& pool_;
     std::map<Rank, Child> children_;
+    std::map<Rank, std::uint64_t> gained_;  ///< By the PULSEs of present and former children.
     std::vector<BlockIndex> loading_;
     std::uint32_t requested_below_ = 0;
+    Duration round_trip_{};
+    bool is_stopped_ = false;
+    bool has_lost_ = false;  ///< A child, since it was stopped.
 };
 
 }  // namespace stage::core

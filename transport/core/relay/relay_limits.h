@@ -32,8 +32,11 @@ struct RelayLimits {
     Duration pulse_min = std::chrono::milliseconds{20};
     /// A member whose PULSE is later than this was itself away: stopped, or its machine was.
     Duration away = std::chrono::seconds{1};
-    /// A parent that was not heard for this long is left.
+    /// A parent that was not heard for this long, and `round_trips` RTTs, is left.
     Duration silence = std::chrono::seconds{2};
+    /// A connection needs one RTT, READY and its answer a second one, and a segment that was
+    /// lost one or two more.
+    int round_trips = 4;
     /// After every ancestor refused a connection the member waits this long; the wait doubles
     Duration retry_first = std::chrono::milliseconds{20};
     /// up to this.
@@ -41,7 +44,8 @@ struct RelayLimits {
     /// A DONE that does not complete its part of the tree waits this long for others.
     Duration done_gather = std::chrono::milliseconds{100};
     /// How long a released member waits for its children's confirmations, and a failed one for
-    /// the RELEASE that answers its LEAVE.
+    /// the RELEASE that answers its LEAVE; and `round_trips` RTTs, a failed one for each hop to
+    /// the source.
     Duration end_timeout = std::chrono::seconds{1};
     /// A member that holds the object and reaches no ancestor for this long ends.
     Duration unheard_end = std::chrono::seconds{5};

@@ -29,6 +29,7 @@ bool RelayParent::on_packet(Instant now, Rank from) {
     }
     heard_at_ = now;
     is_heard_ = true;
+    has_stood_ = true;
     silent_ = 0;
     retry_ = limits_.retry_first;
     return true;
@@ -48,6 +49,9 @@ void RelayParent::on_link(Instant now, const LinkEvent& event) {
         choose_next(now);
     } else if (event.kind == LinkEvent::Kind::narrowed) {
         connect_to(rank_, now);
+    } else {
+        has_stood_ = true;
+        round_trip_ = std::max(round_trip_, event.round_trip);
     }
 }
 
@@ -68,6 +72,7 @@ void RelayParent::step_aside(Instant now) {
 void RelayParent::choose_next(Instant now) {
     Instant at = now;
     if (place_ == 0) {
+        has_tried_all_ = true;
         place_ = is_aside_ ? tree_.members : own_place_;
         at = now + retry_;
         retry_ = std::min(retry_ * 2, limits_.retry_max);
@@ -93,8 +98,12 @@ void RelayParent::connect_to(Rank rank, Instant at) {
     rank_ = rank;
 }
 
+Instant RelayParent::silent_at() const {
+    return std::max(heard_at_, tried_at_) + limits_.silence + limits_.round_trips * round_trip_;
+}
+
 void RelayParent::poll(Instant now, ControlQueue& out) {
-    if (is_connected_ && now >= std::max(heard_at_, tried_at_) + limits_.silence) {
+    if (is_connected_ && now >= silent_at()) {
         silent_ += is_heard_ ? 0 : 1;
         leave(now);
     }
@@ -141,7 +150,7 @@ std::optional<Destination> RelayParent::take_left() {
 std::optional<Instant> RelayParent::deadline() const {
     auto first = earlier(connect_at_, pulse_at_);
     if (is_connected_) {
-        first = earlier(first, std::max(heard_at_, tried_at_) + limits_.silence);
+        first = earlier(first, silent_at());
     }
     return first;
 }

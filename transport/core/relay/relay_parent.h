@@ -68,7 +68,12 @@ class RelayParent {
     [[nodiscard]] bool is_connected() const { return is_connected_; }
     /// True if the present parent has answered: it can be sent requests.
     [[nodiscard]] bool is_heard() const { return is_heard_; }
+    /// True if every ancestor has been tried, and no connection to one could be made so far. (A
+    /// parent that is not ready yet answers nothing, but its host takes the connection.)
+    [[nodiscard]] bool is_shut_out() const { return has_tried_all_ && !has_stood_; }
     [[nodiscard]] std::optional<Instant> deadline() const;
+    /// The longest RTT to a parent so far.
+    [[nodiscard]] Duration round_trip() const { return round_trip_; }
     /// Connects to none any more, and leaves the present one.
     void give_up();
     /// Connects to none any more.
@@ -77,6 +82,7 @@ class RelayParent {
   private:
     void choose_next(Instant now);
     void connect_to(Rank rank, Instant at);
+    [[nodiscard]] Instant silent_at() const;
     [[nodiscard]] Destination where(Rank rank) const {
         return {.to_group = false, .peer = rank, .flow = flow_of(tree_)};
     }
@@ -89,11 +95,14 @@ class RelayParent {
     /// Ancestors in a row, up to the present one, without an answer.
     std::uint32_t silent_ = 0;
     bool is_aside_ = false;
+    bool has_tried_all_ = false;
+    bool has_stood_ = false;     ///< A connection to a parent.
     bool is_connected_ = false;  ///< READY was sent.
     bool is_heard_ = false;
     bool tells_connected_ = false;
     std::optional<Rank> left_;
     std::optional<Rank> connect_;
+    Duration round_trip_{};
     Instant heard_at_{};
     Instant tried_at_{};
     std::optional<Instant> connect_at_;

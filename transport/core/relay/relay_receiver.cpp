@@ -61,6 +61,8 @@ struct RelayReceiver::RelayReception {
     void order(OperationKind kind, const Destination& connection);
     void watch(Instant now);
     void watch_disk(Instant now);
+    void watch_gain(Instant now);
+    void watch_connections(Instant now);
     void request_blocks();
     void send_request(const Stripe& stripe, const wire::Request& request);
     void report_done(Instant now);
@@ -75,8 +77,11 @@ struct RelayReceiver::RelayReception {
     [[nodiscard]] Stripe& first() { return stripes.front(); }
     [[nodiscard]] const Stripe& first() const { return stripes.front(); }
     [[nodiscard]] bool can_serve() const;
-    [[nodiscard]] std::uint32_t blocks_held() const;
+    [[nodiscard]] std::uint32_t own_blocks() const;
+    [[nodiscard]] Duration round_trip() const;
     [[nodiscard]] std::optional<Instant> done_at() const;
+    [[nodiscard]] std::optional<Instant> gainless_at() const;
+    [[nodiscard]] std::optional<Instant> shut_out_at() const;
     [[nodiscard]] std::optional<Instant> unheard_at() const;
     [[nodiscard]] std::optional<Duration> disk_timeout() const;
     [[nodiscard]] bool is_over() const {
@@ -104,11 +109,16 @@ struct RelayReceiver::RelayReception {
     RankSet done;      ///< Members known to hold the object.
     RankSet reported;  ///< The part of `done` that the present parent has received.
     Instant reported_at = kLongAgo;
+    bool has_reported_own = false;  ///< That it holds the object, to any parent.
     DiskWatch disk_watch;
+    std::uint32_t placed_before = 0;  ///< Chunks, when it was looked last.
+    /// When this member last gained a chunk, or had no chance to.
+    Instant gained_at{};
     Instant source_at{};  ///< The last sign of life from the source, as parents pass it on.
     bool was_source_heard = false;
     bool is_aside = false;
     bool is_started = false;
+    Instant started_at{};
     bool is_finishing = false;
     std::uint64_t object_bytes = 0;
     std::vector<std::byte> offer_body;    ///< As it came; empty before.
@@ -195,6 +205,9 @@ void RelayReceiver::RelayReception::on_parent(Instant now,
             stripe.parent.leave(now);
         }
     } else if (datagram.header.type == PacketType::pulse) {
+        if ((datagram.header.flags & wire::kFlagAwaits) != 0) {
+            gained_at = now;
+        }
         if (const auto body = wire::read_pulse(datagram.body); body && &stripe == &first()) {
             on_sign(now, *body);
         }
@@ -322,7 +335,7 @@ void RelayReceiver::RelayReception::on_release(Instant now,
     first().parent.stop();
     released = release;
     first().children.tell_all(wire::PacketType::release, wire::write(release), control);
-    stays_until = now + limits.end_timeout;
+    stays_until = now + limits.end_timeout + limits.round_trips * round_trip();
     if (is_over()) {
         return;
     }
@@ -373,7 +386,9 @@ void RelayReceiver::RelayReception::on_completion(Instant now, const Completion&
 
 void RelayReceiver::RelayReception::work(Instant now) {
     if (!std::exchange(is_started, true)) {
+        started_at = now;
         source_at = now;
+        gained_at = now;
         for (Stripe& stripe : stripes) {
             stripe.parent.start(now);
             stripe.pulse_at = now + limits.pulse;
@@ -394,7 +409,8 @@ void RelayReceiver::RelayReception::work(Instant now) {
     request_blocks();
     order_finish();
     report_done(now);
-    if (stays_until && (now >= *stays_until || (released && first().children.is_empty()))) {
+    const bool all_confirmed = released && first().children.have_all_confirmed();
+    if (stays_until && (now >= *stays_until || all_confirmed)) {
         stays_until.reset();
         for (Stripe& stripe : stripes) {
             stripe.pulse_at.reset();
@@ -405,7 +421,9 @@ void RelayReceiver::RelayReception::work(Instant now) {
 
 /// The time of its own absence is no other's silence.
 void RelayReceiver::RelayReception::forgive(Instant now, Duration away) {
+    started_at = std::min(started_at + away, now);
     source_at = std::min(source_at + away, now);
+    gained_at = std::min(gained_at + away, now);
     disk_watch.forgive(now, away);
     for (Stripe& stripe : stripes) {
         stripe.parent.forgive(now, away);
@@ -421,17 +439,18 @@ void RelayReceiver::RelayReception::tell_pulse(Instant now, Stripe& stripe) {
     pulse.queue_us = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(age.count(), 0, std::numeric_limits<std::uint32_t>::max()));
     pulse.packets = reassembly.has_begun() ? reassembly.map().held() : 0;
-    stripe.children.tell_all(wire::PacketType::pulse, wire::write(pulse), control);
+    stripe.children.tell_pulse(pulse, control);
 }
 
 /// What this part of the first tree holds, and who is in it, if that fits; by a further one a
 /// sign of life.
 wire::Pulse RelayReceiver::RelayReception::pulse_up(const Stripe& stripe) const {
     wire::Pulse pulse;
-    pulse.packets = blocks_held();
+    pulse.packets = own_blocks() + first().children.blocks_held();
     if (&stripe != &stripes.front()) {
         return pulse;
     }
+    pulse.gained = own_blocks() + stripe.children.gained();
     RankSet joined{config.members};
     joined.add(config.own);
     if (stripe.children.add_joined(joined)) {
@@ -532,25 +551,31 @@ void RelayReceiver::RelayReception::report_done(Instant now) {
     while (done_at() && now >= *done_at()) {
         const wire::Done body{.ranks = done.runs(wire::kMaxRankRuns, reported)};
         reported.add(body.ranks);
+        has_reported_own = has_reported_own || reported.has(config.own);
         reported_at = now;
         control.push(wire::PacketType::done, first().parent.where(), wire::write(body));
     }
 }
 
-std::uint32_t RelayReceiver::RelayReception::blocks_held() const {
+std::uint32_t RelayReceiver::RelayReception::own_blocks() const {
     if (!reassembly.has_begun()) {
-        return first().children.blocks_held();
+        return 0;
     }
-    return first().children.blocks_held() +
-           (config.holds_already ? reassembly.map().blocks() : reassembly.map().held());
+    return config.holds_already ? reassembly.map().blocks() : reassembly.map().held();
 }
 
 /// When this member has heard no ancestor for too long.
 std::optional<Instant> RelayReceiver::RelayReception::unheard_at() const {
-    const Duration timeout = !was_source_heard                 ? config.ready_timeout
-                             : outcome.phase == Phase::holding ? limits.unheard_end
-                                                               : config.stall_timeout;
-    return is_over() ? std::nullopt : std::optional{source_at + timeout + Duration{1}};
+    if (is_over()) {
+        return std::nullopt;
+    }
+    if (!was_source_heard || outcome.phase != Phase::holding || !has_reported_own) {
+        const Duration timeout = was_source_heard ? config.stall_timeout : config.ready_timeout;
+        return source_at + timeout + Duration{1};
+    }
+    // (What one that connected late heard before counts for little.)
+    return std::max(source_at, *outcome.held_at) + limits.unheard_end +
+           limits.round_trips * round_trip() + Duration{1};
 }
 
 void RelayReceiver::RelayReception::watch(Instant now) {
@@ -567,7 +592,56 @@ void RelayReceiver::RelayReception::watch(Instant now) {
                            "the data ports (DataPortRange, TCP) are closed, the path's MTU is "
                            "below 1260, or the network of this node fails"});
     }
+    watch_connections(now);
     watch_disk(now);
+    watch_gain(now);
+}
+
+/// The node that does not answer is named, and not this one, which is found as soon as another
+/// node is its child.
+void RelayReceiver::RelayReception::watch_connections(Instant now) {
+    const auto at = shut_out_at();
+    if (!at || now < *at) {
+        return;
+    }
+    const RelayTree& tree = first().tree;
+    fail(now,
+         {Blame::node,
+          "no connection to the data ports (DataPortRange, TCP) could be made: a firewall "
+          "closes them"});
+    outcome.culprit = tree.at(tree.parent(tree.place(config.own)));
+    outcome.is_unconnected = true;
+}
+
+/// When this member gives up to find a parent whose host takes its connection.
+std::optional<Instant> RelayReceiver::RelayReception::shut_out_at() const {
+    return !is_over() && first().parent.is_shut_out()
+               ? std::optional{started_at + config.connect_timeout + Duration{1}}
+               : std::nullopt;
+}
+
+/// A member by whose connections nothing passes but what is short fails itself: the others may
+/// go on for hours, or wait for it alone.
+void RelayReceiver::RelayReception::watch_gain(Instant now) {
+    if (!gainless_at() ||
+        std::exchange(placed_before, reassembly.placed()) != reassembly.placed()) {
+        gained_at = now;
+    } else if (now >= *gainless_at()) {
+        const std::string time =
+            std::to_string(config.stall_timeout / std::chrono::seconds{1}) + " s";
+        fail(now,
+             {Blame::node,
+              "this node received nothing for " + time +
+                  ", although another node sent it blocks: its connections end, or its "
+                  "network drops long packets"});
+    }
+}
+
+/// When this member has gained nothing for too long, although its parents have what it lacks;
+/// nothing while its own disk is to store what it lacks first.
+std::optional<Instant> RelayReceiver::RelayReception::gainless_at() const {
+    const bool gains = wants_blocks() && !is_finishing && !reassembly.is_first_at_disk();
+    return gains ? std::optional{gained_at + config.stall_timeout + Duration{1}} : std::nullopt;
 }
 
 void RelayReceiver::RelayReception::watch_disk(Instant now) {
@@ -607,7 +681,17 @@ void RelayReceiver::RelayReception::fail(Instant now, Error why) {
             stripe.children.dismiss(reassembly.operations());
         }
     }
-    stays_until = now + limits.end_timeout;
+    const auto hops = static_cast<int>(first().tree.depth(first().tree.place(config.own)));
+    stays_until = now + limits.end_timeout + hops * limits.round_trips * round_trip();
+}
+
+/// The longest RTT to a parent or a child.
+Duration RelayReceiver::RelayReception::round_trip() const {
+    Duration longest{};
+    for (const Stripe& stripe : stripes) {
+        longest = std::max({longest, stripe.parent.round_trip(), stripe.children.round_trip()});
+    }
+    return longest;
 }
 
 /// The others go on without this member. (Where they do not, RELEASE comes at once, and is to
@@ -656,7 +740,8 @@ std::optional<Instant> RelayReceiver::RelayReception::next() const {
     if (is_over()) {
         return first_due;
     }
-    first_due = earlier(first_due, earlier(done_at(), unheard_at()));
+    first_due = earlier(first_due, earlier(done_at(), shut_out_at()));
+    first_due = earlier(first_due, earlier(unheard_at(), gainless_at()));
     if (const auto timeout = disk_timeout()) {
         first_due = earlier(first_due, disk_watch.deadline(*timeout));
     }

@@ -88,10 +88,10 @@ struct RelaySource::RelayTransmission {
     RankSet seen;  ///< Members that were children at some time.
     /// One of them by the first tree: until then no member can confirm the end.
     bool has_begun = false;
-    std::uint32_t blocks_held = 0;  ///< By the last PULSE.
-    Instant moved_at{};             ///< When the group made progress.
-    bool is_all_held = false;       ///< In this turn.
-    Instant lost_at{};              ///< When a member that held all was lost last.
+    std::uint64_t gained = 0;  ///< By all members, as far as PULSEs said.
+    Instant moved_at{};        ///< When the group made progress.
+    bool is_all_held = false;  ///< In this turn.
+    Instant lost_at{};         ///< When one that held all was lost first since then.
     std::optional<Instant> pulse_at;
     std::optional<wire::Ending> released;
     std::optional<Instant> stays_until;
@@ -212,13 +212,13 @@ void RelaySource::RelayTransmission::on_child_done(Instant now, const wire::Done
     }
 }
 
-/// The most that it was is no measure: the sum falls when a member is lost, and a member
-/// that moves to another parent counts twice for a while.
+/// The sum of blocks held is no measure of progress: it rises again and again where a member
+/// that holds some is lost and comes back.
 void RelaySource::RelayTransmission::on_pulse(Instant now,
                                               Rank child,
                                               const wire::Pulse& pulse) {
     first().on_pulse(child, pulse);
-    if (first().blocks_held() > std::exchange(blocks_held, first().blocks_held())) {
+    if (first().gained() > std::exchange(gained, first().gained())) {
         moved_at = now;
     }
 }
@@ -283,7 +283,7 @@ void RelaySource::RelayTransmission::work(Instant now) {
     if (pulse_at && now >= *pulse_at) {
         pulse_at = now + limits.pulse;
         for (RelayChildren& children : stripes) {
-            children.tell_all(wire::PacketType::pulse, wire::write(wire::Pulse{}), control);
+            children.tell_pulse({}, control);
             children.expire(now, config.stall_timeout / 2, operations);
         }
     }
@@ -292,7 +292,7 @@ void RelaySource::RelayTransmission::work(Instant now) {
         order_finish();
         decide(now);
     }
-    const bool all_confirmed = has_begun && first().is_empty();
+    const bool all_confirmed = has_begun && first().have_all_confirmed();
     if (stays_until && (now >= *stays_until || all_confirmed)) {
         stays_until.reset();
         pulse_at.reset();
@@ -384,7 +384,7 @@ void RelaySource::RelayTransmission::watch(Instant now) {
         fail(config.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
         return;
     }
-    if (std::exchange(is_all_held, hold_all()) && !is_all_held) {
+    if (std::exchange(is_all_held, hold_all()) && !is_all_held && lost_at < moved_at) {
         lost_at = now;
     }
     if (is_waited_for()) {
@@ -460,7 +460,7 @@ void RelaySource::RelayTransmission::decide(Instant now) {
     released = release_of(result, config);
     std::ranges::for_each(stripes, &RelayChildren::stop);
     first().tell_all(wire::PacketType::release, wire::write(*released), control);
-    stays_until = now + 2 * limits.end_timeout;
+    stays_until = now + 2 * (limits.end_timeout + limits.round_trips * first().round_trip());
 }
 
 void RelaySource::RelayTransmission::take(Instant now, OperationBatch& batch) {

@@ -80,6 +80,49 @@ TEST_CASE("a member skips more and more places above it while none answers") {
     }
 }
 
+TEST_CASE("a parent at the end of a long path is awaited for some RTTs more") {
+    const RelayLimits limits;
+    RelayParent parent = parent_of(3, 5);
+    ControlQueue out{16};
+    Instant now{std::chrono::hours{1}};
+    parent.start(now);
+    parent.poll(now, out);
+    constexpr Duration kRoundTrip = std::chrono::milliseconds{300};
+    parent.on_link(now,
+                   {.peer = Rank{2}, .kind = LinkEvent::Kind::ready, .round_trip = kRoundTrip});
+    CHECK(parent.on_packet(now, Rank{2}));
+    now += limits.silence + limits.round_trips * kRoundTrip - Duration{1};
+    parent.poll(now, out);
+    CHECK(parent.rank() == Rank{2});
+    now += Duration{1};
+    parent.poll(now, out);
+    CHECK(parent.rank() == Rank{1});
+}
+
+TEST_CASE("a member is shut out when it has tried every ancestor, and no connection stood") {
+    RelayParent parent = parent_of(2, 5);
+    ControlQueue out{16};
+    Instant now{std::chrono::hours{1}};
+    parent.start(now);
+    const auto ends = [&](std::uint16_t peer) {
+        parent.poll(now, out);
+        parent.on_link(now, {.peer = Rank{peer}, .kind = LinkEvent::Kind::closed});
+        now += std::chrono::seconds{1};
+    };
+    ends(1);
+    CHECK_FALSE(parent.is_shut_out());
+    SECTION("none") {
+        ends(0);
+        CHECK(parent.is_shut_out());
+    }
+    SECTION("one stood, whose process did not answer yet") {
+        parent.poll(now, out);
+        parent.on_link(now, {.peer = Rank{0}, .kind = LinkEvent::Kind::ready});
+        ends(0);
+        CHECK_FALSE(parent.is_shut_out());
+    }
+}
+
 TEST_CASE("a parent that connects to a member is its parent no more") {
     RelayParent parent = parent_of(3, 5);
     ControlQueue out{16};
