@@ -149,7 +149,7 @@ constexpr std::array kKeys{
               TimeKey{&Config::connect_timeout, milliseconds{100}, seconds{600}},
               "5",
               "Time limit for a connection to a node's daemon, including authentication by "
-              "munge."},
+              "munge, and for the first TCP connection that carries files from node to node."},
     ConfigKey{"AnnounceTimeout",
               TimeKey{&Config::announce_timeout, milliseconds{100}, hours{1}},
               "30",

@@ -39,10 +39,11 @@ void fields(auto& on, Like<WorkerSetup> auto& setup) {
     fields(on, setup.policies);
     on.flag(setup.may_compress).with(setup.transport, put_transport, take_transport);
     on.time(setup.stage_timeout).time(setup.stall_timeout);
-    on.time(setup.connect_timeout).time(setup.linger);
+    on.time(setup.wire_up_timeout).time(setup.connect_timeout).time(setup.linger);
     on.number(setup.array_job_id).number(setup.array_task_id).flag(setup.cards_follow);
     on.choice(setup.purpose, WorkerPurpose::compare).blob(setup.manifest, kMaxLookBytes);
     on.flag(setup.keeps_owners).flag(setup.may_cache).flag(setup.drops_failed);
+    on.text(setup.data_ports, kMaxNameBytes);
     on.require(setup.rank.index() < setup.nodes.size() &&
                setup.source.index() < setup.nodes.size() && setup.rails >= 1 &&
                setup.interfaces.size() <= setup.policies.flows);

@@ -84,13 +84,15 @@ struct WorkerSetup : StageSettings {
     bool may_compress = false;  ///< The source compresses while that makes it faster.
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
-    std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.
+    std::chrono::milliseconds wire_up_timeout{0};  ///< 0: none.
+    std::chrono::milliseconds connect_timeout{0};  ///< To another worker; 0: the default.
     std::chrono::milliseconds linger{0};           ///< Serving repairs without a RELEASE.
     WorkerPurpose purpose = WorkerPurpose::stage;
     std::vector<std::byte> manifest{};  ///< For a preflight check.
     /// Owners, ACLs and set-id bits are kept (files/target/target.h): a job's, and PushSetId.
     bool keeps_owners = true;
-    bool may_cache = false;  ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
+    bool may_cache = false;    ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
+    std::string data_ports{};  ///< DataPortRange, for messages.
 
     bool operator==(const WorkerSetup&) const = default;
 };

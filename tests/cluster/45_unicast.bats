@@ -123,3 +123,16 @@ multicast_of() {
   lab on n3 iptables -w -t raw -F PREROUTING
   staged_everywhere "$WORK/out" data
 }
+
+@test "data ports closed on all nodes: the job fails long before StageTimeout, and the message says which to open" {
+  local node
+  input data 100000
+  for node in n0 n1 n2 n3; do
+    lab on "$node" iptables -w -t raw -A PREROUTING -p tcp --dport 6830:6893 -j DROP
+  done
+  run as_alice srun -N4 --stage-file=data true
+  for node in n0 n1 n2 n3; do lab on "$node" iptables -w -t raw -F PREROUTING; done
+  [ "$status" != 0 ]
+  grep -qE 'node n[0-3]: no connection from [0-9.]+ to the data port [0-9.]+:68[0-9]+ .*within 5 s.*open TCP 6830-6893' <<< "$output" ||
+    { echo "$output"; false; }
+}

@@ -2,6 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/base/prng.h"
+#include "transport/core/base/timeouts.h"
 #include "transport/core/receiver/receiver.h"
 #include "transport/core/relay/relay_receiver.h"
 #include "transport/core/relay/relay_source.h"
@@ -91,6 +92,18 @@ class Member {
     std::optional<Flows> flows_;
 };
 
+/// Names the addresses and ports that the core does not know.
+Error closed_ports(const BroadcastConfig& config, Rank culprit) {
+    const auto timeout = std::chrono::ceil<std::chrono::seconds>(
+        core::with_default_timeouts(config).connect_timeout);
+    return {Blame::node,
+            "no connection from " + config.members[config.own.index()].peer.host() +
+                " to the data port " + config.members[culprit.index()].peer.to_string() +
+                " (TCP) could be made within " + std::to_string(timeout.count()) +
+                " s: a firewall closes the data ports; open TCP " + config.data_ports +
+                " (DataPortRange) on all nodes"};
+}
+
 core::ObjectShape shape_of(const BlockSource& source) {
     core::ObjectShape shape;
     shape.blocks = source.block_count();
@@ -131,7 +144,11 @@ BroadcastReport receive_broadcast(const BroadcastConfig& config,
     SinkIo object{sink};
     if (config.relay_degree > 0) {
         HeldCore<core::RelayReceiver> core{member.core(), config.relay_degree};
-        return member.run(core, object, watcher);
+        BroadcastReport report = member.run(core, object, watcher);
+        if (report.outcome.is_unconnected) {
+            report.outcome.why = closed_ports(config, report.outcome.culprit);
+        }
+        return report;
     }
     HeldCore<core::Receiver> core{member.core(), prng};
     return member.run(core, object, watcher);

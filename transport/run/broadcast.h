@@ -47,6 +47,8 @@ struct BroadcastConfig : core::BroadcastSettings {
     std::uint8_t rails = 1;
     /// A receiver's buffers on disk, at most kSpillBlocks; null: it has none.
     SpareBuffers* spare = nullptr;
+    /// The ports of all members, "6830-6893", for messages.
+    std::string data_ports;
     /// Of the core's random numbers; from getrandom() except in tests.
     std::uint64_t seed = 0;
 };

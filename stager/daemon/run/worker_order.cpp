@@ -44,7 +44,10 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.transport = plan.relays ? Transport::tcp : plan.transport;
     setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
     setup.stall_timeout = in_ms(config.stall_timeout);
-    setup.connect_timeout = in_ms(config.stage_timeout);
+    setup.wire_up_timeout = in_ms(config.stage_timeout);
+    setup.connect_timeout = in_ms(config.connect_timeout);
+    setup.data_ports = std::to_string(config.data_port_range.first) + "-" +
+                       std::to_string(config.data_port_range.last);
     setup.linger = in_ms(config.stall_timeout);
     setup.keeps_owners = !plan.is_push() || config.push_set_id;
     setup.may_cache = config.cache_size > 0 && !plan.is_push();

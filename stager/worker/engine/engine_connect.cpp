@@ -71,6 +71,8 @@ void apply(const EngineOptions& options, BroadcastConfig& config) {
     config.may_compress = options.may_compress;
     follow(options.policies, config);
     config.ready_timeout = kReadyTimeout;
+    config.data_ports =
+        std::to_string(kEnginePortFirst) + "-" + std::to_string(kEnginePortLast);
     config.stall_timeout = options.stall_timeout;
     config.linger = kLinger;
 }

@@ -15,7 +15,9 @@ Status follow(const WorkerSetup& setup, BroadcastConfig& config) {
     config.may_compress = setup.may_compress;
     follow(setup.policies, config);
     config.drops_failed = setup.drops_failed;
-    config.ready_timeout = setup.connect_timeout;
+    config.ready_timeout = setup.wire_up_timeout;
+    config.connect_timeout = setup.connect_timeout;
+    config.data_ports = setup.data_ports;
     config.stall_timeout = setup.stall_timeout;
     config.linger = setup.linger;
     return {};

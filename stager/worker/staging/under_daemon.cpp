@@ -169,7 +169,7 @@ Result<std::unique_ptr<Directory>> Stage::open_directory() {
 #ifdef STAGE_WITHOUT_PMIX
     return Error{Blame::node, "this stagecast was built without PMIx"};
 #else
-    const milliseconds longest = or_default(setup_.connect_timeout, kDefaultTimeout);
+    const milliseconds longest = or_default(setup_.wire_up_timeout, kDefaultTimeout);
     auto directory =
         PmixDirectory::open({.longest = longest, .interrupt_fd = interrupts_.descriptor()}, {});
     if (!directory) {

@@ -53,7 +53,9 @@ WorkerSetup full_setup() {
     setup.transport = Transport::udp;
     setup.stage_timeout = std::chrono::minutes{10};
     setup.stall_timeout = std::chrono::seconds{30};
-    setup.connect_timeout = std::chrono::seconds{10};
+    setup.wire_up_timeout = std::chrono::seconds{10};
+    setup.connect_timeout = std::chrono::seconds{5};
+    setup.data_ports = "6830-6893";
     setup.linger = std::chrono::seconds{5};
     setup.cards_follow = true;
     setup.purpose = WorkerPurpose::look;

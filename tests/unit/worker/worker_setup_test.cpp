@@ -48,7 +48,9 @@ WorkerSetup sample(std::size_t nodes) {
     setup.transport = Transport::udp;
     setup.stage_timeout = std::chrono::milliseconds{20'000};
     setup.stall_timeout = std::chrono::milliseconds{5000};
+    setup.wire_up_timeout = std::chrono::milliseconds{15'000};
     setup.connect_timeout = std::chrono::milliseconds{1500};
+    setup.data_ports = "6830-6893";
     setup.linger = std::chrono::milliseconds{60'000};
     setup.cards_follow = true;
     setup.purpose = WorkerPurpose::look;
