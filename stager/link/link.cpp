@@ -18,11 +18,23 @@ void set_option(int fd, int level, int name, int value) {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
 }
 
+/// Makes every close of the socket a reset, so that its port is free at once: a close in the
+/// usual way would keep it in TIME_WAIT for a minute, and programs that mount NFS could not
+/// bind it.
+void reset_at_close(int fd) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    // Optional: without it the port is only free later.
+    static_cast<void>(::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
+}
+
 /// Gives the socket a source port that only root can bind, if one is free and this process may
-/// bind it: the listener at the other end evicts connections from such a port last.
+/// bind it: the listener at the other end evicts connections from such a port last. One port
+/// serves connections to any number of peers.
 bool take_privileged_port(int fd, IpFamily family) {
     constexpr unsigned kFirst = 600;  // Well-known services use the ports below.
-    constexpr unsigned kCount = kUnprivilegedPorts - kFirst;
+    constexpr unsigned kEnd = 665;    // The kernel's NFS client has those from here on.
+    constexpr unsigned kCount = kEnd - kFirst;
+    static_assert(kEnd <= kUnprivilegedPorts);
     // A service that starts later can still listen there, and a port whose last connection went
     // to another peer can be used again at once.
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -113,10 +125,11 @@ void Link::start_connecting(Instant now) {
         socket_.reset(
             ::socket(address_.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!socket_) {
-            lost(words_of(errno));
+            close(Error::from_errno(Blame::node, "opening a TCP socket"));
             return;
         }
         prepare_socket();
+        reset_at_close(socket_.get());
         const bool is_privileged =
             tries < kPrivilegedTries && take_privileged_port(socket_.get(), address_.ip.family);
         if (::connect(socket_.get(), to.get(), to.length) == 0) {
@@ -128,7 +141,7 @@ void Link::start_connecting(Instant now) {
             continue;
         }
         if (errno != EINPROGRESS && errno != EINTR) {
-            lost(words_of(errno));
+            not_reached(errno);
         }
         return;
     }
@@ -160,7 +173,7 @@ void Link::check_connected() {
         error = errno;
     }
     if (error != 0) {
-        lost(words_of(error));
+        not_reached(error);
         return;
     }
     sockaddr_storage peer{};
@@ -317,14 +330,23 @@ void Link::wake() const {
     }
 }
 
+/// A host whose port no program has open refuses the connection. A firewall rejects it in other
+/// ways, mostly as if there were no route.
+void Link::not_reached(int cause) {
+    const std::string at = address_.to_string() + " (" + words_of(cause) + ")";
+    if (cause == ECONNREFUSED) {
+        close({Blame::node, "stagecastd does not answer at " + at + "; is it running there?"});
+    } else {
+        close({Blame::node,
+               "stagecastd does not answer at " + at +
+                   "; is that node up, and does a firewall block its port?"});
+    }
+}
+
 void Link::lost(std::string_view why) {
     const std::string at = address_.to_string();
     const std::string reason{why};
-    if (state_ == State::connecting) {
-        close({Blame::node,
-               "stagecastd does not answer at " + at + " (" + reason +
-                   "); is it running there?"});
-    } else if (state_ == State::authenticating) {
+    if (state_ == State::authenticating) {
         close({Blame::node,
                "stagecastd at " + at + " ended the login (" + reason + "); see its log"});
     } else {
@@ -350,6 +372,9 @@ std::string Link::late_sentence() const {
 namespace {
 
 constexpr std::string_view kFinished = "stagecast link finished";
+/// The connector's last frame: the acceptor closes the connection, so that the port that stays
+/// in TIME_WAIT is its own.
+constexpr std::string_view kEnded = "stagecast link ended";
 constexpr std::size_t kReadAtOnce = 64U << 10U;
 /// Sent bytes that may lie before the unsent ones.
 constexpr std::size_t kKeepSent = 4U << 20U;
@@ -397,13 +422,16 @@ bool Link::read_once(std::size_t room) {
     if (got < 0 && errno == EINTR) {
         return true;
     }
-    if (got < 0) {
-        if (errno != EAGAIN) {
-            lost(words_of(errno));
-        }
+    if (got < 0 && errno == EAGAIN) {
         return false;
     }
-    if (got == 0) {
+    // A connector that has what it wanted resets the connection.
+    const bool is_end = got == 0 || (said_end_ && errno == ECONNRESET);
+    if (got < 0 && !is_end) {
+        lost(words_of(errno));
+        return false;
+    }
+    if (is_end) {
         on_end_of_stream();
         return false;
     }
@@ -472,7 +500,10 @@ bool Link::take_frame(Bytes rest) {
         return false;
     }
     in_taken_ += *whole;
-    if (state_ == State::open) {
+    const bool is_last = !is_connector() && std::ranges::equal(*frame, as_bytes(kEnded));
+    if (state_ == State::open && is_last) {
+        on_end_of_stream();
+    } else if (state_ == State::open) {
         received_bytes_ += frame->size();
         received_.push_back(std::move(*frame));
     } else if (std::ranges::equal(*frame, as_bytes(kFinished))) {
@@ -596,10 +627,19 @@ void Link::write_some() {
     if (out_sent_ == out_.size() || out_sent_ >= kKeepSent) {
         drop_front(out_, out_sent_);
     }
-    // Shuts down instead of closing: if bytes are unread at a close, the kernel discards what
-    // has not been sent.
     if (finishing_ && !said_end_ && state_ == State::open && out_.empty()) {
         said_end_ = true;
+        say_end();
+    }
+}
+
+/// After the last byte. An acceptor shuts down instead of closing: if bytes are unread at a
+/// close, the kernel discards what has not been sent.
+void Link::say_end() {
+    if (is_connector()) {
+        sealer_->seal(as_bytes(kEnded), out_);
+        write_some();
+    } else {
         static_cast<void>(::shutdown(socket_.get(), SHUT_WR));
     }
 }

@@ -171,7 +171,9 @@ class Link {
     void become_open();
     void refuse(const Error& error);
     void write_some();
+    void say_end();
     [[nodiscard]] bool write_once();
+    void not_reached(int cause);
     void lost(std::string_view why);
     [[nodiscard]] static std::string words_of(int cause);
     [[nodiscard]] std::size_t queued() const;
@@ -191,7 +193,7 @@ class Link {
     bool trusted_ = false;
     bool munge_silent_ = false;
     bool finishing_ = false;
-    bool said_end_ = false;  ///< The sending direction of the stream is shut down.
+    bool said_end_ = false;  ///< Nothing more is sent; the other end closes.
     std::function<void()> wake_;
 
     std::vector<std::byte> in_;  ///< Bytes read; those from in_taken_ on are not decoded yet.

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +25,20 @@ struct World : FalseMunge, LinkWorld {
 std::vector<std::byte> bytes_of(std::string_view text) {
     const Bytes bytes = as_bytes(text);
     return {bytes.begin(), bytes.end()};
+}
+
+std::uint16_t own_port(int fd) {
+    sockaddr_in own{};
+    socklen_t length = sizeof own;
+    REQUIRE(::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) == 0);
+    return ntohs(own.sin_port);
+}
+
+/// Whether a program that does not set SO_REUSEADDR can bind the port, as one that mounts NFS.
+bool is_free(std::uint16_t port) {
+    const UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const SocketAddress any = Address{.ip = {.family = IpFamily::v4}, .port = port}.to_socket();
+    return ::bind(fd.get(), any.get(), any.length) == 0;
 }
 
 UniqueFd unauthorised_peer(const World& world) {
@@ -122,6 +137,74 @@ TEST_CASE("finish sends what is queued, then ends without an error") {
     CHECK_THAT(error_of(other), Catch::Contains("was lost (it closed the connection)"));
     world.until_closed(link);
     CHECK_FALSE(link.error());
+}
+
+TEST_CASE("a connector's port is free as soon as the connection has ended") {
+    World world;
+    Link& link = world.connect();
+    world.until_open(link);
+    Link& other = *world.accepted.back();
+    const std::uint16_t port = own_port(link.fd());
+    CHECK_FALSE(is_free(port));
+    UniqueFd released;
+    SECTION("the connector finishes") {
+        REQUIRE(link.send(as_bytes("last")));
+        link.finish(world.now);
+        CHECK(world.next_frame(other) == "last");
+    }
+    SECTION("the acceptor finishes") {
+        REQUIRE(other.send(as_bytes("last")));
+        other.finish(world.now);
+        CHECK(world.next_frame(link) == "last");
+    }
+    SECTION("both finish") {
+        link.finish(world.now);
+        other.finish(world.now);
+    }
+    SECTION("the connector gives up") {
+        link.close({Blame::node, "it is late"});
+    }
+    SECTION("the connector has what it wanted") {
+        REQUIRE(other.send(as_bytes("answer")));
+        other.finish(world.now);
+        world.links.clear();
+        world.until_closed(other);
+        CHECK_FALSE(other.error());
+    }
+    SECTION("the acceptor gives up") {
+        other.close({Blame::node, "it is late"});
+    }
+    SECTION("another protocol has taken it, and the connector closes first") {
+        released = link.release();
+        REQUIRE(released);
+        released.reset();
+    }
+    world.until([&] {
+        return other.state() == State::closed &&
+               (world.links.empty() || link.state() == State::closed);
+    });
+    CHECK(is_free(port));
+}
+
+TEST_CASE("connectors leave the ports of the kernel's NFS client alone", "[root]") {
+    constexpr std::uint16_t kFirstOfNfs = 665;  // sunrpc.min_resvport
+    World world;
+    for (int i = 0; i < 100; ++i) {
+        const std::uint16_t port = own_port(world.connect().fd());
+        CHECK((port < kFirstOfNfs || port >= kUnprivilegedPorts));
+    }
+}
+
+TEST_CASE("a firewall is named where the host's refusal would not come from a closed port") {
+    World world;
+    // A broadcast address: the kernel refuses to connect to it.
+    const auto unreachable = Address::parse("255.255.255.255", 6829);
+    REQUIRE(unreachable);
+    const auto link =
+        Link::connect(world.connector_policy, world, "n3", *unreachable, world.now);
+    CHECK_THAT(error_of(*link),
+               Catch::Contains("does not answer at 255.255.255.255:6829 (") &&
+                   Catch::Contains("; is that node up, and does a firewall block its port?"));
 }
 
 TEST_CASE("finish gives up on a peer that does not read") {
