@@ -1,5 +1,6 @@
 #include "stager/link/listener.h"
 
+#include "stager/link/port_holder.h"
 #include "transport/os/lacks_descriptor.h"
 
 #include <netinet/in.h>
@@ -78,6 +79,9 @@ Result<Listener> Listener::open(std::uint16_t port,
     auto socket = bound_socket(IpFamily::v6, port);
     if (!socket && socket.error().cause() != EADDRINUSE) {
         socket = bound_socket(IpFamily::v4, port);
+    }
+    if (!socket && socket.error().cause() == EADDRINUSE) {
+        return std::move(socket).error().remedy(holder_text(find_holder(port), port));
     }
     if (!socket) {
         return std::move(socket).error();

@@ -4,6 +4,7 @@
 #include "stager/control/client.h"
 #include "stager/daemon/jobs/job_directory.h"
 #include "stager/link/munge_check.h"
+#include "stager/link/port_holder.h"
 #include "transport/os/installation.h"
 
 #include <linux/capability.h>
@@ -14,10 +15,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-#include <string_view>
 
 namespace stage {
 namespace {
@@ -88,31 +85,15 @@ Finding check_daemon(const Config& config) {
                                                   "; restart it: systemctl restart stagecastd");
 }
 
-bool has_listener(std::istream& table, std::uint16_t port) {
-    constexpr std::string_view kListening = "0A";
-    std::array<char, 8> wanted{};
-    static_cast<void>(std::snprintf(wanted.data(), wanted.size(), ":%04X", unsigned{port}));
-    for (std::string line; std::getline(table, line);) {
-        std::istringstream words{line};
-        std::string number;
-        std::string local;
-        std::string remote;
-        std::string state;
-        words >> number >> local >> remote >> state;
-        if (state == kListening && local.ends_with(wanted.data())) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /// Reads the kernel's table: a connection without a login would count as an unauthorised one.
 Finding check_port(const Config& config) {
     const std::string subject = "TCP port " + std::to_string(config.port);
-    std::ifstream of_ipv6{"/proc/self/net/tcp6"};
-    std::ifstream of_ipv4{"/proc/self/net/tcp"};
-    if (!has_listener(of_ipv6, config.port) && !has_listener(of_ipv4, config.port)) {
+    const auto holder = find_holder(config.port);
+    if (!holder) {
         return wrong(subject, "no process listens; start stagecastd, and see its log");
+    }
+    if (!holder->listens) {
+        return wrong(subject, "no process listens, and " + holder_text(holder, config.port));
     }
     return fine(subject, "a process listens; firewalls between nodes must allow this port");
 }

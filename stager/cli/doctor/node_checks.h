@@ -4,9 +4,6 @@
 #include "stager/cli/doctor/finding.h"
 #include "stager/config/config.h"
 
-#include <cstdint>
-#include <istream>
-
 namespace stage {
 
 /// Checks StageRoot: a file can be made in it. The directory itself is never made.
@@ -20,7 +17,5 @@ namespace stage {
 [[nodiscard]] Finding check_daemon(const Config& config);
 /// Checks that a process listens at stagecastd's TCP port.
 [[nodiscard]] Finding check_port(const Config& config);
-/// True if a table in the format of /proc/net/tcp has a socket that listens at that port.
-[[nodiscard]] bool has_listener(std::istream& table, std::uint16_t port);
 
 }  // namespace stage
