@@ -204,11 +204,13 @@ void forget_surrounding_job(SpankHandle& handle) {
 Status check_site(const Site& site, bool wants_drop) {
     if (!site.is_enabled) {
         return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
-            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+            "leave the option out, or ask the administrator (Enabled in this host's "
+            "stagecast.conf)");
     }
     if (wants_drop && !site.may_drop) {
         return Error{Blame::user, "--stage-no-kill is not allowed at this site"}.remedy(
-            "leave it out, or ask the administrator (OnNodeFault=drop in stagecast.conf)");
+            "leave it out, or ask the administrator (OnNodeFault=drop in this host's "
+            "stagecast.conf)");
     }
     return {};
 }

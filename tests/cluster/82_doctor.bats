@@ -149,10 +149,21 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 @test "where jobs are only submitted nothing of a node's is asked for" {
   run -0 lab exec /srv/stagecast/bin/stagecast doctor
   [[ $output == *"ok     node: login is none of Slurm's"* ]]
+  [[ $output == *' submission: this host judges submissions by its own stagecast.conf: OnNodeFault=fail, '* ]]
   [[ $output == *'ok     plugstack: '* ]]
   [[ $output != *WRONG* ]]
   [[ $output != *'TCP port'* ]]
   [[ $output != *interface* ]]
+}
+
+@test "ports that the kernel gives to connections of others are worth a warning, until they are reserved" {
+  lab on n1 sysctl -qw net.ipv4.ip_local_port_range='1024 65535'
+  run -0 doctor
+  lab on n1 sysctl -qw net.ipv4.ip_local_reserved_ports=6829,6830-6893
+  doctor > "$WORK/said"
+  lab on n1 sysctl -qw net.ipv4.ip_local_port_range='32768 60999' net.ipv4.ip_local_reserved_ports=
+  [[ $output == *'warn   local ports: '*'add 6829,6830-6893 to net.ipv4.ip_local_reserved_ports'* ]] || { echo "$output"; false; }
+  grep -q '^ok     local ports: ' "$WORK/said"
 }
 
 @test "--local looks at the node, and not at Slurm" {

@@ -9,6 +9,7 @@
 #include "stager/cli/doctor/slurm_checks.h"
 #include "stager/cli/doctor/write_check.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace stage {
@@ -45,11 +46,18 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
     all.push_back(check_daemon(config));
     all.push_back(check_port(config));
     append(all, check_data_ports(config));
+    append(all, check_local_ports(config));
     all.push_back(check_loopback());
 }
 
 bool has_socket(const Config& config) {
     return ::access((config.run_dir + "/stagecastd.sock").c_str(), F_OK) == 0;
+}
+
+/// The plugin reads the file as the user who submits, and takes the defaults if it can't.
+bool can_users_read(const std::string& path) {
+    struct stat file {};
+    return ::stat(path.c_str(), &file) != 0 || (file.st_mode & S_IROTH) != 0;
 }
 
 Config examine_config(const std::string& path, std::vector<Finding>& findings) {
@@ -62,6 +70,12 @@ Config examine_config(const std::string& path, std::vector<Finding>& findings) {
     } else {
         findings.push_back(loaded ? fine("configuration", path)
                                   : wrong("configuration", loaded.error().sentence()));
+    }
+    if (loaded && !can_users_read(path)) {
+        findings.push_back(doubtful("configuration",
+                                    path +
+                                        " can't be read by users, so sbatch, srun and salloc "
+                                        "take the defaults; chmod o+r it"));
     }
     if (!config.enabled) {
         findings.push_back(wrong("Enabled", "is no: jobs that ask for staging fail"));
@@ -90,6 +104,7 @@ std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
             "node",
             host + " is none of Slurm's: jobs with --stage-file may be submitted here, and "
                    "stagecastd, StageRoot and Interface are not needed"));
+        findings.push_back(judge_submissions(config));
         return findings;
     }
     const std::string pattern = setting(settings, "SlurmdSpoolDir");

@@ -1,5 +1,8 @@
 #include "stager/cli/doctor/host_checks.h"
 
+#include "stager/config/key.h"
+#include "stager/config/value.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +57,23 @@ std::optional<Finding> judge_node_name(const Config& config,
                      name + " is on host " + named->host + ", and this is " + host + remedy);
     }
     return fine("NodeName", name);
+}
+
+Finding judge_submissions(const Config& config) {
+    const bool sets_none = std::ranges::all_of(config_keys(), [&](const ConfigKey& key) {
+        return text_of(key.kind, config) == key.fallback;
+    });
+    const auto longest =
+        std::chrono::duration_cast<std::chrono::seconds>(config.stage_timeout).count();
+    const std::string keys =
+        "this host judges submissions by its own stagecast.conf: OnNodeFault=" +
+        std::string{word_of(config.on_node_fault)} +
+        ", StageTimeout=" + std::to_string(longest);
+    return sets_none ? doubtful("submission",
+                                keys +
+                                    ", both by default, as it sets no key; copy the file of "
+                                    "the compute nodes")
+                     : fine("submission", keys + "; it must be the compute nodes' file");
 }
 
 std::string own_host() {

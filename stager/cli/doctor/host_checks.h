@@ -25,6 +25,10 @@ namespace stage {
                                                      const std::vector<HostedNode>& nodes,
                                                      const std::string& host);
 
+/// What the plugin on a submit host judges submissions by. Doubtful if stagecast.conf sets no
+/// key there, as it does after the package was installed.
+[[nodiscard]] Finding judge_submissions(const Config& config);
+
 /// The result of gethostname().
 [[nodiscard]] std::string own_host();
 

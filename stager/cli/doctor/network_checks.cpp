@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace stage {
 namespace {
@@ -46,6 +48,25 @@ bool is_named(const Config& config, const std::string& interface) {
     return std::ranges::any_of(config.interfaces, [&](const RailNames& entry) {
         return std::ranges::find(entry, interface) != entry.end();
     });
+}
+
+/// Whether a list as "8080,9148-9150" has that port.
+bool is_in(const std::string& list, unsigned port) {
+    std::istringstream items{list};
+    for (std::string item; std::getline(items, item, ',');) {
+        std::istringstream bounds{item};
+        unsigned first = 0;
+        unsigned last = 0;
+        char dash = '-';
+        bounds >> first;
+        if (!(bounds >> dash >> last)) {
+            last = first;
+        }
+        if (first != 0 && port >= first && port <= last) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /// A socket of the loopback's, with the address that the kernel gave it.
@@ -146,6 +167,47 @@ std::optional<Finding> check_data_ports(const Config& config) {
         ask_daemon(config.run_dir + "/stagecastd.sock", StatusRequest{}, kShortTimeout);
     const auto* const report = answer ? std::get_if<Report>(&*answer) : nullptr;
     return judge_data_ports(config, report != nullptr ? report->json : "");
+}
+
+std::optional<Finding> judge_local_ports(const Config& config,
+                                         const std::string& range,
+                                         const std::string& reserved) {
+    const std::string subject = "local ports";
+    std::istringstream bounds{range};
+    unsigned first = 0;
+    unsigned last = 0;
+    if (!(bounds >> first >> last)) {
+        return std::nullopt;
+    }
+    const auto is_open = [&](unsigned port) {
+        return port >= first && port <= last && !is_in(reserved, port);
+    };
+    const auto& data = config.data_port_range;
+    bool is_any_open = is_open(config.port);
+    for (unsigned port = data.first; port <= data.last; ++port) {
+        is_any_open = is_any_open || is_open(port);
+    }
+    if (!is_any_open) {
+        return fine(subject, "no program's connection gets Port or DataPortRange");
+    }
+    return doubtful(
+        subject,
+        "the kernel gives programs' connections the ports " + std::to_string(first) + "-" +
+            std::to_string(last) + ", and Port or some of DataPortRange are among them; add " +
+            std::to_string(config.port) + "," + std::to_string(data.first) + "-" +
+            std::to_string(data.last) + " to net.ipv4.ip_local_reserved_ports (sysctl.d)");
+}
+
+std::optional<Finding> check_local_ports(const Config& config) {
+    const auto text_of = [](const char* path) {
+        std::ifstream file{path};
+        std::string line;
+        std::getline(file, line);
+        return line;
+    };
+    return judge_local_ports(config,
+                             text_of("/proc/sys/net/ipv4/ip_local_port_range"),
+                             text_of("/proc/sys/net/ipv4/ip_local_reserved_ports"));
 }
 
 Finding judge_node_address(const Config& config,

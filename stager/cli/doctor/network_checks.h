@@ -25,6 +25,14 @@ struct AddressSeen {
 /// Asks stagecastd whether it holds the UDP ports of DataPortRange.
 [[nodiscard]] std::optional<Finding> check_data_ports(const Config& config);
 
+/// `range` and `reserved`: the contents of /proc/sys/net/ipv4/ip_local_port_range and
+/// ip_local_reserved_ports. Nothing where these can't be read.
+[[nodiscard]] std::optional<Finding> judge_local_ports(const Config& config,
+                                                       const std::string& range,
+                                                       const std::string& reserved);
+/// Checks that the kernel gives Port and DataPortRange to no connection of another program.
+[[nodiscard]] std::optional<Finding> check_local_ports(const Config& config);
+
 /// `numeric`: what Slurm's NodeAddr of this node, `node_address`, means here; empty: nothing.
 [[nodiscard]] Finding judge_node_address(const Config& config,
                                          const std::string& node_address,

@@ -26,6 +26,27 @@ TEST_CASE("the doctor tells which of the data ports stagecastd lacks") {
     CHECK_FALSE(judged(R"({"data_ports":7})"));
 }
 
+TEST_CASE("the doctor warns of connections of others that can get the daemon's ports") {
+    const Config config = default_config();
+    const auto judged = [&](const std::string& range, const std::string& reserved) {
+        return judge_local_ports(config, range, reserved);
+    };
+    CHECK(judged("32768\t60999", "")->health == Health::fine);
+    const auto open = judged("1024\t65535", "");
+    CHECK(open->health == Health::doubtful);
+    CHECK_THAT(open->sentence,
+               Catch::Contains("1024-65535") &&
+                   Catch::Contains("add 6829,6830-6893 to net.ipv4.ip_local_reserved_ports"));
+    CHECK(judged("1024\t65535", "8080,6829-6893")->health == Health::fine);
+    CHECK(judged("1024\t65535", "6829,6830-6893,9000")->health == Health::fine);
+    CHECK(judged("1024\t65535", "6829")->health == Health::doubtful);
+    CHECK(judged("1024\t65535", "6830-6893")->health == Health::doubtful);
+    CHECK(judged("1024\t6829", "")->health == Health::doubtful);
+    CHECK(judged("6893\t7000", "")->health == Health::doubtful);
+    CHECK(judged("6894\t7000", "")->health == Health::fine);
+    CHECK_FALSE(judged("", ""));
+}
+
 TEST_CASE("the doctor compares Slurm's NodeAddr with what the host has") {
     Config config = default_config();
     config.interfaces = {{"ib0"}};
