@@ -106,22 +106,20 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
              options.launcher, launch_of(site, names, is_srun ? saying_node(words) : words))) {
         commands.push_back({.words = std::move(line), .input = {}});
     }
-    TRY(const auto ended, carry_out(commands, {.longest = 4 * site.connect_timeout}));
-    const Ended& first = ended.front();
-    const std::string launcher{to_string(options.launcher)};
-    const std::string silent =
-        first.code == kNotStarted
-            ? first.err
-            : "does not answer " + launcher + "; can it be reached by that from here?";
+    const Duration longest = 4 * site.connect_timeout;
+    TRY(const auto ended, carry_out(commands, {.longest = longest}));
     const std::vector<Heard> heard = heard_by_node(options.launcher, ended, names);
     for (LaunchNode& node : nodes) {
         if (node.state == State::waiting) {
-            const auto place = std::ranges::find(names, node.name) - names.begin();
-            judge(node, heard[static_cast<std::size_t>(place)], silent);
+            const auto place =
+                static_cast<std::size_t>(std::ranges::find(names, node.name) - names.begin());
+            const bool is_own = options.launcher == Launcher::ssh;  // A process for each node.
+            const Ended& process = is_own ? ended.at(place) : ended.front();
+            judge(node, heard[place], why_silent(options.launcher, process, longest));
         }
     }
     if (is_srun) {
-        order_by_task(nodes, first.out);
+        order_by_task(nodes, ended.front().out);
     }
     return {};
 }

@@ -175,6 +175,23 @@ std::vector<Heard> heard_by_node(Launcher launcher,
     return heard;
 }
 
+std::string why_silent(Launcher launcher, const Ended& ended, Duration longest) {
+    constexpr int kSshFailed = 255;
+    const std::string name{to_string(launcher)};
+    if (ended.code == kNotStarted && !ended.err.empty()) {
+        return ended.err;
+    }
+    if (ended.was_ended) {
+        return "did not start the worker by " + name + " within " + write_seconds(longest) +
+               " s; do start-up files of the login shell there (.bashrc) take long?";
+    }
+    if (launcher == Launcher::ssh && ended.code != kSshFailed) {
+        return "answers ssh, and its login shell ended without starting the worker; do "
+               "start-up files there (.bashrc) end it, or start another program?";
+    }
+    return "does not answer " + name + "; can it be reached by that from here?";
+}
+
 std::vector<std::string> nodes_by_task(const std::string& output) {
     std::vector<std::string> nodes;
     for (const auto& [task, node] : nodes_of_tasks(output)) {

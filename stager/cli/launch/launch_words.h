@@ -45,6 +45,10 @@ struct Heard {
                                                const std::vector<Ended>& ended,
                                                const std::vector<std::string>& nodes);
 
+/// Why a node has neither started the worker nor said why not. `ended`: the launcher's process,
+/// with ssh that of the node; `longest`: the time that it had.
+[[nodiscard]] std::string why_silent(Launcher launcher, const Ended& ended, Duration longest);
+
 /// The nodes in the order of srun's tasks. Nodes without output are left out.
 [[nodiscard]] std::vector<std::string> nodes_by_task(const std::string& output);
 

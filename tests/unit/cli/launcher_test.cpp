@@ -82,6 +82,27 @@ TEST_CASE("srun's tasks print their node") {
     CHECK(nodes_by_task("00: stagecast-node n1\n") == std::vector<std::string>{"n1"});
 }
 
+TEST_CASE(
+    "a node that does not start the worker is distinguished from one that does not answer") {
+    const auto why = [](Launcher launcher, int code, bool was_ended = false) {
+        Ended ended;
+        ended.code = code;
+        ended.was_ended = was_ended;
+        ended.err = code == kNotStarted ? "ssh: No such file or directory" : "";
+        return why_silent(launcher, ended, std::chrono::seconds{20});
+    };
+    CHECK(why(Launcher::ssh, kNotStarted) == "ssh: No such file or directory");
+    CHECK_THAT(why(Launcher::ssh, 255), Contains("does not answer ssh"));
+    CHECK_THAT(why(Launcher::ssh, 143, true),
+               Contains("did not start the worker by ssh within 20 s") && Contains(".bashrc"));
+    CHECK_THAT(why(Launcher::ssh, 0),
+               Contains("its login shell ended without starting the worker"));
+    CHECK_THAT(why(Launcher::ssh, 1), Contains("its login shell ended"));
+    // One process for all nodes says nothing of a single one.
+    CHECK_THAT(why(Launcher::pdsh, 0), Contains("does not answer pdsh"));
+    CHECK_THAT(why(Launcher::clush, 255, true), Contains("did not start the worker by clush"));
+}
+
 TEST_CASE("a worker's line has success or the culprit") {
     const Heard good{.out = {"noise", R"({"rank":2,"bytes":10,"digest":"ab"})"}, .err = {}};
     const auto did = worker_did(good);
