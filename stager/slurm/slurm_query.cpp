@@ -1,5 +1,6 @@
 #include "stager/slurm/slurm_query.h"
 
+#include "stager/slurm/admin_comment.h"
 #include "stager/slurm/slurm_nodes.h"
 #include "stager/slurm/slurm_releases.h"
 #include "transport/base/codec.h"
@@ -64,11 +65,17 @@ SlurmJob absent_job() {
     return {.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"};
 }
 
-Result<SlurmAnswer> job_state(std::uint32_t job_id) {
-    job_info_msg_t* loaded = nullptr;
-    const int done = ::slurm_load_job(&loaded, whole_job(job_id), SHOW_ALL | SHOW_LOCAL);
+struct LoadedJob {
+    std::unique_ptr<job_info_msg_t, JobsFree> jobs;
+    const slurm_job_info_t* job = nullptr;  ///< Part of `jobs`; none if Slurm knows no job.
+};
+
+Result<LoadedJob> load_job(std::uint32_t job_id) {
+    job_info_msg_t* jobs = nullptr;
+    const int done = ::slurm_load_job(&jobs, whole_job(job_id), SHOW_ALL | SHOW_LOCAL);
     const int cause = errno;
-    const std::unique_ptr<job_info_msg_t, JobsFree> jobs{loaded};
+    LoadedJob loaded;
+    loaded.jobs.reset(jobs);
     if (done != SLURM_SUCCESS && cause != ESLURM_INVALID_JOB_ID) {
         errno = cause;
         return no_slurm_answer("the job's state");
@@ -76,10 +83,15 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
     // The id of an array returns all its tasks.
     for (std::uint32_t i = 0; done == SLURM_SUCCESS && i < jobs->record_count; ++i) {
         if (job_of(jobs->job_array[i]) == job_id) {
-            return SlurmAnswer{describe(jobs->job_array[i])};
+            loaded.job = &jobs->job_array[i];
         }
     }
-    return SlurmAnswer{absent_job()};
+    return loaded;
+}
+
+Result<SlurmAnswer> job_state(std::uint32_t job_id) {
+    TRY(const LoadedJob loaded, load_job(job_id));
+    return SlurmAnswer{loaded.job != nullptr ? describe(*loaded.job) : absent_job()};
 }
 
 /// Uses one call if this release of Slurm has it.
@@ -110,7 +122,14 @@ Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
     return SlurmAnswer{std::move(jobs)};
 }
 
-bool comment_on(std::uint32_t job_id, std::string comment) {
+/// Slurm replaces the whole AdminComment, of which others may have written a part.
+bool comment_on(std::uint32_t job_id, std::string_view reason) {
+    const Result<LoadedJob> loaded = load_job(job_id);
+    if (!loaded) {
+        return false;
+    }
+    const char* present = loaded->job != nullptr ? loaded->job->admin_comment : nullptr;
+    std::string comment = with_reason(present != nullptr ? present : "", reason);
     job_desc_msg_t change{};
     ::slurm_init_job_desc_msg(&change);
     name_job(change, job_id);

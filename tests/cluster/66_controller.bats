@@ -84,10 +84,12 @@ requeued() { [ "$(job_field "$JOB" Restarts)" = 1 ]; }
   input data 100000
   lab stop n2 stagecastd
   script 'echo SCRIPT; srun /srv/rank.sh'
-  submit -N6 --stage-file=data job.sh
+  submit -N6 --hold --stage-file=data job.sh
+  lab exec scontrol update job "$JOB" AdminComment='project 7'   # a site's own
+  lab exec scontrol release "$JOB"
   wait_for 40 requeued
   start_daemon n2
-  [[ $(admin_comment) == "stagecast: node n2: stagecastd"*"(requeued)" ]] || { admin_comment; false; }
+  [[ $(admin_comment) == "project 7 | stagecast: node n2: stagecastd"*"(requeued)" ]] || { admin_comment; false; }
   [ ! -e "$OUT" ] || no_rank_ran "$OUT"
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data
