@@ -67,6 +67,34 @@ void ended(std::string& text, const Counters& counters) {
     }
 }
 
+/// Node names come from other nodes' daemons: what ends a label's value is escaped.
+std::string label_value(const std::string& text) {
+    std::string value;
+    for (const char one : text) {
+        if (one == '\n') {
+            value += "\\n";
+        } else {
+            value += one == '"' || one == '\\' ? std::string{'\\', one} : std::string{one};
+        }
+    }
+    return value;
+}
+
+void node_failures(std::string& text, const Counters& counters) {
+    family(text,
+           "node_failures_total",
+           "counter",
+           "Failures of nodes in stages that began on this node, not by a user's error.");
+    for (const auto& [node, count] : counters.node_failures) {
+        sample(text,
+               "node_failures_total{culprit=\"" + label_value(node) + "\"}",
+               std::to_string(count));
+    }
+    sample(text,
+           "node_failures_total{culprit=\"\"}",
+           std::to_string(counters.other_node_failures));
+}
+
 /// Each bucket includes the counts of those before it.
 void durations(std::string& text, const Counters& counters) {
     family(text,
@@ -126,6 +154,7 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
             counters.stages_begun,
             "Stages in which this node took part.");
     ended(text, counters);
+    node_failures(text, counters);
     counter(text,
             "staged_bytes_total",
             counters.bytes_staged,

@@ -44,6 +44,19 @@ is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
   wait_for 10 is n1 'stages_total{role="job",verdict="ok"}' 1
 }
 
+@test "the first node counts the node at fault by name, and that one nothing" {
+  input data 1000
+  for node in n0 n1; do now $node; wait_for 10 lab on $node test -s "$METRICS"; done
+  lab stop n1 stagecastd
+  CODE=75 srun_fails --stage-file=data
+  start_daemon n1
+  wait_for 10 is n0 'node_failures_total{culprit="n1"}' 1
+  [ -z "$(value n0 'node_failures_total{culprit="n0"}')" ]
+  now n1
+  wait_for 10 lab on n1 test -s "$METRICS"
+  [ -z "$(value n1 'node_failures_total{culprit="n0"}')" ]
+}
+
 @test "every line is a comment or a sample, and no job's name is in it" {
   now n0
   wait_for 10 lab on n0 test -s "$METRICS"

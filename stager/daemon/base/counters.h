@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace stage {
 
@@ -23,6 +25,9 @@ struct EndedStages {
     std::array<std::uint64_t, 3> failed{};  ///< By Blame.
 };
 
+/// Nodes whose failures are counted by name; those of further nodes are counted together.
+inline constexpr std::size_t kCulpritsMax = 256;
+
 /// Upper bounds, in seconds, of how long a job's stage takes; what takes longer is in none.
 inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
     1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200};
@@ -30,8 +35,11 @@ inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
 struct Counters {
     std::uint64_t stages_begun = 0;
     std::array<EndedStages, kStageRoles> ended{};  ///< By StageRole.
-    std::uint64_t bytes_staged = 0;                ///< Of successful stages, to this node.
-    std::uint64_t bytes_pushed = 0;                ///< Of successful pushes from this node.
+    /// Of nodes that failed stages which began here, by name, but not of users' errors.
+    std::map<std::string, std::uint64_t> node_failures;
+    std::uint64_t other_node_failures = 0;  ///< Of nodes beyond kCulpritsMax.
+    std::uint64_t bytes_staged = 0;         ///< Of successful stages, to this node.
+    std::uint64_t bytes_pushed = 0;         ///< Of successful pushes from this node.
     /// Successful stages of jobs that took up to kStageSeconds, and more than the bucket
     /// before.
     std::array<std::uint64_t, kStageSeconds.size()> ok_within{};

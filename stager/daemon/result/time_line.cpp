@@ -30,6 +30,17 @@ std::string counts_of(const nlohmann::json& object, const char* name) {
     return are_counts ? found->dump() : "[]";
 }
 
+void count_culprits(Counters& counters, const std::vector<std::string>& culprits) {
+    for (const std::string& node : culprits) {
+        if (counters.node_failures.size() < kCulpritsMax ||
+            counters.node_failures.contains(node)) {
+            ++counters.node_failures[node];
+        } else {
+            ++counters.other_node_failures;
+        }
+    }
+}
+
 std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) {
     if (!from || !to) {
         return -1;
@@ -56,6 +67,7 @@ void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes&
 }
 
 void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times) {
+    count_culprits(counters, facts.culprits);
     EndedStages& ended = counters.ended[static_cast<std::size_t>(facts.role)];
     if (is_failure(facts.outcome)) {
         ++ended.failed[static_cast<std::size_t>(facts.blame)];

@@ -7,6 +7,8 @@
 #include "transport/base/units.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace stage {
 
@@ -27,6 +29,8 @@ struct StageFacts {
     Blame blame = Blame::internal;  ///< Where it failed.
     std::string sentence;
     StageRole role = StageRole::job;
+    /// Nodes that failed for a reason that is not the user's, where this node is to count them.
+    std::vector<std::string> culprits{};
 };
 
 /// Logs `stage finished job=.. nodes=.. bytes=.. announce_ms=.. wireup_ms=.. transfer_ms=..

@@ -629,7 +629,13 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
         log_time_line(basics_.log, own.facts, times_);
     }
     if (has_failed && group_) {
-        forget_unreached();
+        // Slurm is asked anew where they are.
+        for (const std::string& name : faulty_nodes(true)) {
+            services_.addresses.doubt(name);
+        }
+    }
+    if (has_failed && (!group_ || group_->is_root())) {
+        own.facts.culprits = faulty_nodes(verdict.blame != Blame::user);
     }
     count_settled(basics_.counters, own.facts, times_);
     result_.set(std::move(own.verdict), culprit);
@@ -696,21 +702,27 @@ void Stage::end_run(const Verdict& verdict) {
     }
 }
 
-/// Slurm is asked anew where they are.
-void Stage::forget_unreached() {
+/// The nodes that failed for a reason that is not the user's. `with_unnamed`: also those that
+/// are only counted, whose reasons are not known.
+std::vector<std::string> Stage::faulty_nodes(bool with_unnamed) const {
+    if (!group_) {
+        return with_unnamed ? std::vector{blamed_node_.value_or(name_of_self())}
+                            : std::vector<std::string>{};
+    }
     const Failures all = failures();
-    std::vector<Rank> ranks = all.unnamed();
+    std::vector<Rank> ranks = with_unnamed ? all.unnamed() : std::vector<Rank>{};
     for (const Failure& failure : all.named()) {
-        if (failure.blame == Blame::node) {
+        if (failure.blame != Blame::user) {
             ranks.push_back(failure.rank);
         }
     }
-    const auto& nodes = group_->plan().nodes;
+    std::vector<std::string> names;
     for (const Rank rank : ranks) {
-        if (rank.index() < nodes.size()) {
-            services_.addresses.doubt(nodes[rank.index()].name);
+        if (rank.index() < group_->plan().nodes.size()) {
+            names.push_back(group_->plan().nodes[rank.index()].name);
         }
     }
+    return names;
 }
 
 /// For later calls of `stagecast explain`.

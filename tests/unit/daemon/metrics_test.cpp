@@ -56,6 +56,8 @@ TEST_CASE("the text is in Prometheus' format, each count under its name") {
     counters.stages_begun = 7;
     counters.ended[0] = {.ok = 4, .failed = {2, 3, 0}};
     counters.ended[2].ok = 1;
+    counters.node_failures = {{"n3", 2}, {"n4", 1}};
+    counters.other_node_failures = 5;
     counters.bytes_pushed = 5;
     counters.ok_within[1] = 1;
     counters.ok_within[3] = 1;
@@ -80,6 +82,9 @@ TEST_CASE("the text is in Prometheus' format, each count under its name") {
     CHECK(value("stages_total{role=\"job\",verdict=\"failed\",blame=\"node\"}") == 3);
     CHECK(value("stages_total{role=\"push\",verdict=\"ok\"}") == 0);
     CHECK(value("stages_total{role=\"source\",verdict=\"ok\"}") == 1);
+    CHECK(value("node_failures_total{culprit=\"n3\"}") == 2);
+    CHECK(value("node_failures_total{culprit=\"n4\"}") == 1);
+    CHECK(value("node_failures_total{culprit=\"\"}") == 5);
     CHECK(value("pushed_bytes_total") == 5);
     CHECK(value("staged_bytes_total") == 1e15);
     CHECK(value("stage_seconds_sum") == Approx(12.045));
@@ -95,6 +100,14 @@ TEST_CASE("the text is in Prometheus' format, each count under its name") {
     CHECK(value("refused_total{door=\"socket\"}") == 11);
     CHECK(value("refused_total{door=\"link\"}") == 12);
     CHECK(value("refused_total{door=\"message\"}") == 13);
+}
+
+TEST_CASE("a node's name cannot end its label") {
+    Counters counters;
+    counters.node_failures = {{"n\"} 7\nx\\", 1}};
+    CHECK_THAT(metrics_text(counters, {}),
+               Catch::Contains(R"(node_failures_total{culprit="n\"} 7\nx\\"} 1)"
+                               "\n"));
 }
 
 TEST_CASE("a counter is called a total") {

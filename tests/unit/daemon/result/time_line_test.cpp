@@ -51,6 +51,24 @@ TEST_CASE("a worker belongs to its user, and only its numbers come into the log"
     }
 }
 
+TEST_CASE("a failed stage counts the nodes at fault by name, a bounded number of names") {
+    Counters counters;
+    StageFacts facts;
+    facts.culprits = {"n3", "n4"};
+    count_settled(counters, facts, StageTimes{});
+    facts.culprits = {"n3"};
+    count_settled(counters, facts, StageTimes{});
+    CHECK(counters.node_failures == std::map<std::string, std::uint64_t>{{"n3", 2}, {"n4", 1}});
+    CHECK(counters.other_node_failures == 0);
+    facts.culprits.clear();
+    for (std::size_t i = 0; i < kCulpritsMax; ++i) {
+        facts.culprits.push_back("m" + std::to_string(i));
+    }
+    count_settled(counters, facts, StageTimes{});
+    CHECK(counters.node_failures.size() == kCulpritsMax);
+    CHECK(counters.other_node_failures == 2);
+}
+
 TEST_CASE(
     "what ended is counted by role, and what a push's source reads is brought to others") {
     Counters counters;
