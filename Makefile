@@ -79,21 +79,26 @@ deps_bench := \
   gnuplot-nox                           $(# plots)
 
 # ---------------------------------------------------------------- what this machine offers
-# Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
+# Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where packages have them.
 slurm_header := $(wildcard $(or $(SLURM_PREFIX),/usr)/include/slurm/spank.h)
-pmix_header  := $(firstword $(wildcard \
-    $(if $(PMIX_PREFIX),$(PMIX_PREFIX)/include/pmix.h,/usr/lib/*/pmix2/include/pmix.h)))
+pmix_header  := $(firstword $(wildcard $(if $(PMIX_PREFIX),$(PMIX_PREFIX)/include/pmix.h,\
+    /usr/lib/*/pmix2/include/pmix.h /usr/include/pmix.h)))
+# The compiler searches /usr by itself; named once more, /usr/include would come before the
+# headers of C++, which then find none of C's.
+unless_usr = $(if $(filter /usr /usr/include,$(realpath $1)),,$1)
+include_in = $(foreach at,$(call unless_usr,$(1:%/=%)),-isystem $(at))
+lib_below  = $(foreach at,$(call unless_usr,$1),-L$(at)/lib -Wl,-rpath,$(at)/lib)
 
 ifneq (,$(slurm_header))
-  SLURM_INC := $(SLURM_PREFIX:%=-isystem %/include)
-  SLURM_LIB := $(SLURM_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lslurm
+  SLURM_INC := $(call include_in,$(SLURM_PREFIX:%=%/include))
+  SLURM_LIB := $(call lib_below,$(SLURM_PREFIX)) -lslurm
 else
   absent += spank tests/unit/spank stager/slurm/slurm_query.cpp stager/slurm/slurm_nodes.cpp
   $(info no slurm/spank.h, so no plugin and no daemon: libslurm-dev, or SLURM_PREFIX=)
 endif
 ifneq (,$(pmix_header))
-  PMIX_INC := -isystem $(patsubst %/,%,$(dir $(pmix_header)))
-  PMIX_LIB := $(PMIX_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lpmix
+  PMIX_INC := $(call include_in,$(dir $(pmix_header)))
+  PMIX_LIB := $(call lib_below,$(PMIX_PREFIX)) -lpmix
 else
   absent += pmix/host pmix/pmix_% tests/unit/pmix/pmix_% tests/pmix
   PMIX_INC := -DSTAGE_WITHOUT_PMIX
@@ -503,11 +508,16 @@ include etc/install.mk
 # ---------------------------------------------------------------------------------- packages
 installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/dev/null | \
               sed -n 's/^ii *://p')
-missing   = $(strip $(filter-out $(call installed,$1),$1))
+missing   = $(strip $(filter-out $(call installed,$1),$(call wanted,$1)))
+# A header that is there is used, whatever package it is of: Debian's might be of another Slurm,
+# or take the place of the site's package.
+have_headers := $(if $(slurm_header),libslurm-dev) $(if $(pmix_header),libpmix-dev) \
+  $(if $(wildcard /usr/include/munge.h),libmunge-dev)
+wanted    = $(filter-out $(have_headers),$1)
 deps:
-	@tests/deps $(deps_build) $(deps_test)
+	@tests/deps $(call wanted,$(deps_build)) $(deps_test)
 deps-build:
-	@tests/deps $(deps_build) $(deps_deb)
+	@tests/deps $(call wanted,$(deps_build)) $(deps_deb)
 ready-to-build:
 	@$(if $(call missing,$(deps_build)),tests/deps --ask $(call missing,$(deps_build)),true)
 ready-to-package:

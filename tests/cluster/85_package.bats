@@ -121,6 +121,61 @@ on_a_copy() {
     [ -z "$left" ] || { echo "left: $left"; exit 1; }' < /dev/null
 }
 
+# another_system ROOT: packages of a machine of its own, which apt and dpkg take by APT_CONFIG; it has SchedMD's headers of
+# Slurm, and can have Debian's. (The packages are empty.)
+another_system() {
+  local root=$1
+  mkdir -p "$root"/{repo,bin,etc/apt,var/lib/apt/lists/partial,var/cache/apt/archives/partial,var/lib/dpkg/updates,var/lib/dpkg/info}
+  stand_in() {   # NAME VERSION [FIELD]
+    mkdir -p "$root/made/$1/DEBIAN"
+    printf '%s\n' "Package: $1" "Version: $2" 'Architecture: all' 'Maintainer: x <x@x.invalid>' 'Description: stand-in' ${3:+"$3"} \
+      > "$root/made/$1/DEBIAN/control"
+    dpkg-deb --build "$root/made/$1" "$root/repo" > /dev/null
+  }
+  stand_in slurm-smd-dev 25.11.6 'Conflicts: libslurm-dev'
+  stand_in libslurm-dev 22.05.8
+  stand_in debhelper 13
+  (cd "$root/repo" && dpkg-scanpackages . > Packages 2> /dev/null)
+  printf '#!/bin/sh\nexec /usr/bin/dpkg --root=%s --force-script-chrootless "$@"\n' "$root" > "$root/bin/dpkg"
+  chmod 755 "$root/bin/dpkg"
+  : > "$root/var/lib/dpkg/status"
+  echo "deb [trusted=yes] file:$root/repo ./" > "$root/etc/apt/sources.list"
+  printf '%s;\n' "Dir \"$root/\"" "Dir::State::status \"$root/var/lib/dpkg/status\"" "Dir::Bin::dpkg \"$root/bin/dpkg\"" \
+    'APT::Sandbox::User "root"' > "$root/apt.conf"
+  dpkg --root="$root" -i "$root"/repo/slurm-smd-dev_*.deb > /dev/null
+}
+
+@test "what a build needs is installed without removing a package of the machine" {
+  local top=$CLUSTER_TESTS/../.. root=$WORK/system
+  another_system "$root"
+  installed() { dpkg-query --root="$root" -W -f '${Package} ' "$@"; }
+  run -1 env APT_CONFIG="$root/apt.conf" "$top/tests/deps" debhelper libslurm-dev
+  [[ $output == *'apt would remove slurm-smd-dev from this machine, so nothing is installed: '* ]] || { echo "$output"; false; }
+  [ "$(installed)" = 'slurm-smd-dev ' ]
+  env APT_CONFIG="$root/apt.conf" "$top/tests/deps" debhelper
+  [ "$(installed)" = 'debhelper slurm-smd-dev ' ]
+}
+
+@test "headers that are there are used, whatever package they are of, and /usr can be a prefix" {
+  local top=$CLUSTER_TESTS/../.. prefix=$WORK/slurm
+  asked() { make -s -n -C "$top" deps-build "BUILD=${STAGECAST_BUILD:-build}" "$@" | grep tests/deps; }
+  asked slurm_header= pmix_header= > "$WORK/said"
+  grep -q ' libslurm-dev libpmix-dev ' "$WORK/said"
+  asked > "$WORK/said"   # the package that was built needed them
+  run ! grep -E 'lib(slurm|pmix|munge)-dev' "$WORK/said"
+  # includes PREFIX: where compiler and linker look for Slurm and PMIx besides.
+  includes() {
+    make -pn -C "$top" deps-build "BUILD=${STAGECAST_BUILD:-build}" "SLURM_PREFIX=$1" "PMIX_PREFIX=$1" \
+      "slurm_header=$1/include/slurm/spank.h" "pmix_header=$1/include/pmix.h" 2> /dev/null \
+      | grep -E '^(SLURM|PMIX)_(INC|LIB) :=' | grep -oE '(-isystem |-L|rpath,)[^ ]*' | sort -u
+  }
+  [ -z "$(includes /usr)" ] || { includes /usr; false; }
+  [ -z "$(includes /usr/)" ]
+  ln -s /usr "$prefix"
+  [ -z "$(includes "$prefix")" ]
+  [ "$(includes /opt/slurm)" = "$(printf '%s\n' '-L/opt/slurm/lib' '-isystem /opt/slurm/include' rpath,/opt/slurm/lib)" ] || { includes /opt/slurm; false; }
+}
+
 # rpm_of CHECKOUT: the path of the RPM that is made of what is built there.
 rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
 
