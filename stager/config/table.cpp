@@ -39,8 +39,8 @@ constexpr std::array kKeys{
     ConfigKey{"StageFrom",
               ChoiceKey{&Config::stage_from},
               "spank",
-              "When a node stages: spank, before the site's Prolog script runs; prolog- "
-              "script, when that script calls `stagecast prolog`, after it has made its "
+              "When a node stages: spank, before the site's Prolog script runs; "
+              "prolog-script, when that script calls `stagecast prolog`, after it has made its "
               "scratch directories."},
     ConfigKey{"AllowRamStageRoot",
               FlagKey{&Config::allow_ram_stage_root},

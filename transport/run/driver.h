@@ -1,8 +1,8 @@
 // The interface of a fabric: what run/ needs to send and receive packets.
 //
 // A few calls that move whole sealed packets and never block. A driver knows sockets or queue
-// pairs; it knows no protocol, key or clock. A new fabric implements this class and nothing
-// else. Two rules:
+// pairs, but no protocol or key. Only for time-outs of its connections it may read the clock.
+// A new fabric implements this class and nothing else. Two rules:
 //
 //   * receive() returns packets in buffers that the driver owns. They stay as they are (and
 //     may be opened in place) until the next receive().

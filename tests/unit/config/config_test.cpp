@@ -264,6 +264,7 @@ TEST_CASE("every key has a unique name, a help text and an allowed default") {
         CHECK(find_key(key.name) == &key);
         CHECK(key.help.size() > 10);
         CHECK(key.help.back() == '.');
+        CHECK(key.help.find("- ") == std::string_view::npos);  // A word broken in the sources.
         Config config;
         CHECK(read_into(key.kind, config, key.fallback));
         CHECK(text_of(key.kind, config) == key.fallback);
