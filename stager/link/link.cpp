@@ -343,16 +343,16 @@ void Link::not_reached(int cause) {
     }
 }
 
-void Link::lost(std::string_view why) {
+void Link::lost(const std::string& why, int cause) {
     const std::string at = address_.to_string();
-    const std::string reason{why};
     if (state_ == State::authenticating) {
         close({Blame::node,
-               "stagecastd at " + at + " ended the login (" + reason + "); see its log"});
+               "stagecastd at " + at + " ended the login (" + why + "); see its log"});
     } else {
         close({Blame::node,
-               "the connection to stagecastd at " + at + " was lost (" + reason +
-                   "); has stagecastd ended there?"});
+               "the connection to stagecastd at " + at + " was lost (" + why +
+                   "); has stagecastd ended there?",
+               cause});
     }
 }
 
@@ -428,7 +428,8 @@ bool Link::read_once(std::size_t room) {
     // A connector that has what it wanted resets the connection.
     const bool is_end = got == 0 || (said_end_ && errno == ECONNRESET);
     if (got < 0 && !is_end) {
-        lost(words_of(errno));
+        const int cause = errno;
+        lost(words_of(cause), cause == EPIPE ? 0 : cause);
         return false;
     }
     if (is_end) {
@@ -612,7 +613,7 @@ bool Link::write_once() {
     }
     const int cause = errno;
     if (cause != EAGAIN && cause != EINTR) {
-        lost(words_of(cause));
+        lost(words_of(cause), cause == EPIPE ? 0 : cause);
     }
     return cause == EINTR;
 }

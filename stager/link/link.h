@@ -174,7 +174,8 @@ class Link {
     void say_end();
     [[nodiscard]] bool write_once();
     void not_reached(int cause);
-    void lost(std::string_view why);
+    /// `cause`: an errno; none if the peer has closed the connection.
+    void lost(const std::string& why, int cause = 0);
     [[nodiscard]] static std::string words_of(int cause);
     [[nodiscard]] std::size_t queued() const;
     [[nodiscard]] std::string late_sentence() const;

@@ -156,7 +156,7 @@ void GroupDriver::on_link_up(Rank rank) {
     follow();
 }
 
-void GroupDriver::on_link_down(Rank rank, const std::string& why) {
+void GroupDriver::on_link_down(Rank rank, const Error& why) {
     group_.on_link_down(now(), rank, why);
     follow();
 }
@@ -165,7 +165,8 @@ void GroupDriver::on_link_message(Rank rank, TreeMessage message) {
     if (!group_.on_message(now(), rank, std::move(message))) {
         ++basics_.counters.messages_refused;
         links_.hang_up(rank);
-        group_.on_link_down(now(), rank, "its stagecastd sent an unexpected message");
+        group_.on_link_down(
+            now(), rank, {Blame::node, "its stagecastd sent an unexpected message"});
     }
     follow();
 }
@@ -199,7 +200,7 @@ void GroupDriver::obey(group::Connect& command) {
     const StagePlan::Node& node = plan_.nodes.at(command.to.index());
     const Status begun = links_.connect(command.to, node.name, node.address);
     if (!begun) {
-        group_.on_link_down(now(), command.to, begun.error().sentence());
+        group_.on_link_down(now(), command.to, begun.error());
     }
 }
 

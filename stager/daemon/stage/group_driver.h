@@ -115,7 +115,7 @@ class GroupDriver final : private StageLinksOwner {
 
   private:
     void on_link_up(Rank rank) override;
-    void on_link_down(Rank rank, const std::string& why) override;
+    void on_link_down(Rank rank, const Error& why) override;
     void on_link_message(Rank rank, TreeMessage message) override;
     void on_links_gone() override { hooks_.on_change(); }
 

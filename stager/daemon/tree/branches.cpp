@@ -20,7 +20,8 @@ void Branches::adopt(Instant now, Rank rank) {
                          .state = State::connecting,
                          .give_up_at = now + times_.connect_max,
                          .retry_at = now,
-                         .why = {}});
+                         .why = {},
+                         .was_redialled = false});
     connects_.push_back(rank);
 }
 
@@ -35,16 +36,26 @@ bool Branches::on_up(Instant now, Rank rank) {
     return true;
 }
 
-void Branches::on_down(Instant now, Rank rank, std::string why) {
+void Branches::on_down(Instant now, Rank rank, std::string why, bool may_redial) {
     Branch* branch = find(rank);
     if (branch == nullptr) {
+        return;
+    }
+    const bool was_up = branch->state == State::up;
+    if (branch->state == State::connecting && branch->was_redialled) {
+        lose(now, rank);  // By the reason for which the link broke.
         return;
     }
     branch->why = std::move(why);
     if (branch->state == State::connecting) {
         branch->state = State::waiting;
         branch->retry_at = now + times_.retry_after;
-    } else if (branch->state == State::up) {
+    } else if (was_up && may_redial && !branch->was_redialled) {
+        branch->was_redialled = true;
+        branch->state = State::connecting;
+        branch->give_up_at = now + times_.connect_max;
+        connects_.push_back(rank);
+    } else if (was_up) {
         lose(now, rank);
     }
 }

@@ -38,8 +38,9 @@ class Branches {
 
     /// `rank` is connected. False if no connection was asked for: close it.
     [[nodiscard]] bool on_up(Instant now, Rank rank);
-    /// The link broke, or the attempt to connect failed.
-    void on_down(Instant now, Rank rank, std::string why);
+    /// The link broke, or the attempt to connect failed. `may_redial`: a connected child is
+    /// connected once more, in one attempt, and lost only if that fails; not a second time.
+    void on_down(Instant now, Rank rank, std::string why, bool may_redial = false);
     void on_heard(Instant now, Rank rank);
     /// `rank` and all nodes below it have what they need: losing it now changes nothing.
     void on_settled(Rank rank);
@@ -73,6 +74,7 @@ class Branches {
         Instant give_up_at;  ///< Connecting and waiting: of connect_max. Up: of silence_max.
         Instant retry_at;    ///< Waiting only.
         std::string why;
+        bool was_redialled = false;
     };
 
     void adopt(Instant now, Rank rank);

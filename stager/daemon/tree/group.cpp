@@ -189,9 +189,10 @@ bool Group::gather(Instant now,
                 .first;
     }
     if (!found->second.add(from, std::move(contributions))) {
-        // From a re-parented grandchild, or one that was dropped: it comes too late.
-        return (seat_.drops_failed && from != seat_.self) || !seat_.tree.parent(from) ||
-               *seat_.tree.parent(from) != seat_.self;
+        // From a re-parented grandchild, or one that was dropped: it comes too late. An outcome
+        // is sent again where a link was made again.
+        return (key.first == Collective::outcome && from != seat_.self) ||
+               !seat_.tree.parent(from) || *seat_.tree.parent(from) != seat_.self;
     }
     if (found->second.complete()) {
         conclude(now, key, found->second.take());
@@ -208,7 +209,7 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
     }
     if (!is_root()) {
         GatheredMessage gathered{kind, sequence, std::move(all)};
-        if (seat_.drops_failed && kind == Collective::outcome) {
+        if (kind == Collective::outcome) {
             outcomes_sent_ = gathered;
         }
         send_above(std::move(gathered));
@@ -552,7 +553,7 @@ void Group::on_link_up(Instant now, Rank to) {
     } else if (direct_) {
         send(to, DirectMessage{});
     }
-    if (listening_ && seat_.drops_failed) {
+    if (listening_) {
         send(to, *listening_);
     }
     for (const DropMessage& drop : drops_) {
@@ -563,7 +564,7 @@ void Group::on_link_up(Instant now, Rank to) {
     }
 }
 
-void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
+void Group::on_link_down(Instant now, Rank rank, const Error& why) {
     notice_pause(now);
     if (finished_) {
         return;
@@ -574,10 +575,12 @@ void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
         return;
     }
     if (doubt_until_) {
-        closed_in_doubt_.emplace_back(rank, why);
+        closed_in_doubt_.emplace_back(rank, why.sentence());
         return;
     }
-    branches_.on_down(now, rank, why);
+    // From then on all that was sent over the link and may be lost is sent again.
+    const bool may_redial = listening_ && why.cause() != 0;
+    branches_.on_down(now, rank, why.sentence(), may_redial);
     after_branches(now);
 }
 

@@ -124,7 +124,8 @@ class Group {
     /// another ancestor.
     [[nodiscard]] bool on_parent(Instant now, Rank from);
     void on_link_up(Instant now, Rank to);
-    void on_link_down(Instant now, Rank rank, const std::string& why);
+    /// `why` has a cause if the network ended the link, and none if its peer closed it.
+    void on_link_down(Instant now, Rank rank, const Error& why);
     /// False if `from` may not send that message: the link must be closed.
     [[nodiscard]] bool on_message(Instant now, Rank from, TreeMessage message);
 
@@ -226,10 +227,9 @@ class Group {
     std::vector<Failure> unsent_;
     /// Where failed nodes are dropped: nothing else will come from this node.
     std::optional<Failure> own_failure_;
-    std::optional<ResultMessage> listening_;  ///< All workers listen, in this wire-up.
-    /// Where failed nodes are dropped: for another parent,
-    std::optional<GatheredMessage> outcomes_sent_;
-    std::vector<DropMessage> drops_;  ///< and for nodes that are re-parented here.
+    std::optional<ResultMessage> listening_;        ///< All workers listen, in this wire-up.
+    std::optional<GatheredMessage> outcomes_sent_;  ///< For another parent, or another link.
+    std::vector<DropMessage> drops_;                ///< For nodes that connect later.
     std::optional<GroupVerdict> verdict_;
     std::optional<Instant> cut_at_;
     bool direct_ = false;

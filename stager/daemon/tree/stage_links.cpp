@@ -9,8 +9,8 @@
 namespace stage {
 namespace {
 
-std::string why_closed(const Link& link) {
-    return link.error() ? link.error()->sentence() : "connection closed";
+Error why_closed(const Link& link) {
+    return link.error().value_or(Error{Blame::node, "connection closed"});
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void StageLinks::on_change(Rank rank, const DrivenLink* link) {
     read(rank, link);
     entry = find(rank, link);
     if (entry != nullptr && entry->link->link().state() == Link::State::closed) {
-        const std::string why = entry->objection.value_or(why_closed(entry->link->link()));
+        const Error why = entry->objection.value_or(why_closed(entry->link->link()));
         links_.erase(rank);
         owner_.on_link_down(rank, why);
         if (empty()) {
@@ -92,7 +92,7 @@ void StageLinks::read(Rank rank, const DrivenLink* link) {
         auto message = decode_tree_message(*frame);
         if (!message) {
             ++basics_.counters.messages_refused;
-            entry->objection = message.error().sentence();
+            entry->objection = message.error();
             entry->link->close(message.error());  // Sets this error if it is closed already.
             return;
         }

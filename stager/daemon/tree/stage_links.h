@@ -25,7 +25,8 @@ class StageLinksOwner {
     virtual ~StageLinksOwner() = default;
 
     virtual void on_link_up(Rank rank) = 0;
-    virtual void on_link_down(Rank rank, const std::string& why) = 0;
+    /// `why` has a cause if the network ended the link, and none if the peer closed it.
+    virtual void on_link_down(Rank rank, const Error& why) = 0;
     virtual void on_link_message(Rank rank, TreeMessage message) = 0;
     /// The last link is closed.
     virtual void on_links_gone() = 0;
@@ -51,7 +52,7 @@ class StageLinks {
     struct Entry {
         std::unique_ptr<DrivenLink> link;
         bool is_up = false;
-        std::optional<std::string> objection{};  ///< Why its last message was refused.
+        std::optional<Error> objection{};  ///< Why its last message was refused.
     };
 
     void on_change(Rank rank, const DrivenLink* link);

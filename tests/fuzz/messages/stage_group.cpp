@@ -120,7 +120,7 @@ class StageGroup {
 
     void lose(Rank rank) {
         if (linked_.erase(rank) + asked_for_.erase(rank) > 0) {
-            group_.on_link_down(now_, rank, "connection closed");
+            group_.on_link_down(now_, rank, {Blame::node, "connection closed"});
         }
     }
 

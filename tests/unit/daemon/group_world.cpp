@@ -153,6 +153,7 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
         at(now_ + latency() * 10, [this, rank, wire_up] { listen(rank, wire_up); });
         return;
     }
+    node.all_listen = true;
     at(now_ + latency() * 10, [this, rank, direct = node.direct, moves = node.moves] {
         Node& worker = nodes_[rank];
         if (!worker.dead && !worker.outcome_said && !worker.hangs && worker.direct == direct &&
@@ -218,6 +219,20 @@ void GroupWorld::kill(std::size_t rank) {
     }
 }
 
+void GroupWorld::reset(std::size_t rank) {
+    const std::size_t above = tree_.parent(rank_of(rank))->index();
+    const auto edge = edge_between(above, rank);
+    if (!edge || nodes_[above].dead || nodes_[rank].dead) {
+        return;
+    }
+    links_.erase(*edge);
+    const Error why{Blame::node, "Connection reset by peer", ECONNRESET};
+    nodes_[rank].group->on_link_down(now_, rank_of(above), why);
+    follow(rank);
+    nodes_[above].group->on_link_down(now_, rank_of(rank), why);
+    follow(above);
+}
+
 void GroupWorld::cut(std::size_t rank) {
     nodes_[rank].silent = true;
 }
@@ -248,7 +263,8 @@ void GroupWorld::connect(std::size_t from, std::size_t to) {
             return;
         }
         if (nodes_[to].dead) {
-            caller.group->on_link_down(now_, rank_of(to), "Connection refused");
+            caller.group->on_link_down(
+                now_, rank_of(to), {Blame::node, "Connection refused", ECONNREFUSED});
         } else {
             links_[{from, to}] = {.id = ++next_id_, .busy_until = now_};
             caller.group->on_link_up(now_, rank_of(to));
@@ -319,7 +335,7 @@ void GroupWorld::on_closed(std::size_t by, std::size_t at) {
     Node& left = nodes_[at];
     if (left.group && !left.dead && !left.silent && !nodes_[by].silent &&
         !is_put_off(at, [this, by, at] { on_closed(by, at); })) {
-        left.group->on_link_down(now_, rank_of(by), "connection closed");
+        left.group->on_link_down(now_, rank_of(by), {Blame::node, "connection closed"});
         follow(at);
     }
 }

@@ -31,6 +31,7 @@ class GroupWorld {
         bool outcome_said = false;
         bool hangs = false;  ///< Its worker never comes to an outcome.
         std::optional<std::uint32_t> listened;
+        bool all_listen = false;  ///< It has heard so.
         std::optional<Instant> settled_at;
         std::vector<std::byte> fence;
         std::vector<Contribution> outcomes;
@@ -60,6 +61,8 @@ class GroupWorld {
     void time_is_over(std::size_t rank);
     void kill(std::size_t rank);
     void cut(std::size_t rank);
+    /// The network resets its link to its parent: what is on its way is lost.
+    void reset(std::size_t rank);
     /// Another program has these ports; all nodes begin with port 1.
     void take_ports(std::size_t rank, std::set<std::uint16_t> ports);
     /// Its process is stopped for so long: what arrives waits, and its clock jumps.

@@ -24,7 +24,7 @@ std::vector<std::byte> of_another_version() {
 class Owner final : public StageLinksOwner {
   public:
     void on_link_up(Rank /*rank*/) override {}
-    void on_link_down(Rank /*rank*/, const std::string& why) override { lost = why; }
+    void on_link_down(Rank /*rank*/, const Error& why) override { lost = why.sentence(); }
     void on_link_message(Rank /*rank*/, TreeMessage /*message*/) override {}
     void on_links_gone() override {}
 

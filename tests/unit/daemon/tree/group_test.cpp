@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <functional>
+
 using namespace stage;
 using namespace std::chrono_literals;
 
@@ -136,6 +138,41 @@ TEST_CASE("a daemon that does not run is named, and those below it learn the ver
             CHECK(*world.node(rank).settled_at <= kStart + 8s);
         }
     }
+}
+
+TEST_CASE("a link that is reset while files are on their way is made once more") {
+    const auto seed = GENERATE(range(1U, 60U));
+    const bool drops = GENERATE(false, true);
+    CAPTURE(seed, drops);
+    GroupWorld world{13, 2, seed};
+    if (drops) {
+        world.drop_failed();
+    }
+    announce_all(world);
+    world.start(kStart, 100s);
+    const std::size_t victim = 1 + world.prng().below(12);
+    bool is_reset = false;
+    // As soon as the node above knows that all listen: from then on nothing but outcomes, the
+    // verdict and its acknowledgement can be on its way.
+    const auto later = 1ms * world.prng().below(400);
+    std::function<void()> look = [&] {
+        const std::size_t above = (victim - 1) / 2;
+        if (world.node(above).all_listen && !is_reset) {
+            is_reset = true;
+            world.at(world.now() + later, [&] { world.reset(victim); });
+        } else if (!is_reset) {
+            world.at(world.now() + 1ms, look);
+        }
+    };
+    world.at(kStart + 1ms, look);
+    world.run(kEnd);
+    CHECK(is_reset);
+    const GroupVerdict verdict = common_verdict(world);
+    CAPTURE(verdict.sentence);
+    CHECK(verdict.state == VerdictState::ok);
+    CHECK(verdict.dropped.empty());
+    CHECK(world.links() == 0);
+    CHECK(*world.node(0).settled_at <= kStart + 10s);
 }
 
 TEST_CASE("a chain of dead daemons delays the verdict, and changes nothing else") {
