@@ -23,12 +23,18 @@ bool has_braces(const std::string& source) {
 }
 
 /// True for a pattern of sbatch's output file names that is not one of stagecast's.
-bool has_unknown_pattern(const std::string& source) {
-    for (std::size_t at = source.find('%'); at + 1 < source.size(); at = source.find('%', at)) {
-        at = source.find_first_not_of("0123456789", at + 1);
-        if (at != std::string::npos && std::string_view{"JNstx"}.find(source[at]) < 5) {
+bool has_unknown_pattern(std::string_view source) {
+    constexpr std::string_view kOthers = "JNstx";
+    while (source.find('%') != std::string_view::npos) {
+        source.remove_prefix(source.find('%') + 1);
+        const std::size_t letter = source.find_first_not_of("0123456789");
+        if (letter == std::string_view::npos) {
+            return false;
+        }
+        if (kOthers.find(source[letter]) != std::string_view::npos) {
             return true;
         }
+        source.remove_prefix(letter + (source[letter] == '%' ? 1 : 0));
     }
     return false;
 }
@@ -50,7 +56,7 @@ std::string advice_for_absent(const StageSpec& spec, const std::string& source) 
         return "a list is read when the job starts and can't be the standard input, write it "
                "to a file";
     }
-    if (has_unknown_pattern(source)) {
+    if (has_unknown_pattern(spec.source)) {
         return "only %j, %A, %a and %u are expanded in a source";
     }
     if (source.find_first_of(", ") != std::string::npos) {
