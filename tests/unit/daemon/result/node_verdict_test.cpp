@@ -123,17 +123,16 @@ TEST_CASE("a verbose job reads what was staged, and the log does not repeat it")
     CHECK(facts.sentence.empty());
     // What of the source is not in the copies is said behind it.
     WorkerOutcome less = some_outcome();
-    less.statistics = R"({"files":3,"remarks":"1 socket left out (/a/s)"
-})";
+    less.statistics = R"j({"files":3,"remarks":"1 socket left out (/a/s)"})j";
     CHECK_THAT(made_of(ok, less, true).verdict.sentence,
                Catch::EndsWith("; 1 socket left out (/a/s)"));
-// Where the worker does not say how many, its paths are counted.
-WorkerOutcome other = some_outcome();
-other.statistics = R"({"files":"many"})";
-CHECK_THAT(made_of(ok, other, true).verdict.sentence, Catch::StartsWith("staged 1 file,"));
-// A partial one says what is missing.
-const GroupVerdict partial{VerdictState::partial, Blame::user, "node n1 lacks /a"};
-CHECK(made_of(partial, some_outcome(), true).verdict.sentence == "node n1 lacks /a");
+    // Where the worker does not say how many, its paths are counted.
+    WorkerOutcome other = some_outcome();
+    other.statistics = R"({"files":"many"})";
+    CHECK_THAT(made_of(ok, other, true).verdict.sentence, Catch::StartsWith("staged 1 file,"));
+    // A partial one says what is missing.
+    const GroupVerdict partial{VerdictState::partial, Blame::user, "node n1 lacks /a"};
+    CHECK(made_of(partial, some_outcome(), true).verdict.sentence == "node n1 lacks /a");
 }
 
 TEST_CASE("a node whose worker said nothing has a verdict without paths") {
