@@ -233,7 +233,7 @@ Status UnpackTree::add_hard_link(const Member& member,
 
 Status UnpackTree::add_device(const Member& member) {
     if (!limits_.skips_devices) {
-        return Error{Blame::user, "is a device or a pipe"}.remedy(
+        return Error{Blame::user, "is a device, a pipe or a socket"}.remedy(
             "only files, directories and links can be unpacked, take it out, or leave such "
             "members out with the flag no-devices");
     }

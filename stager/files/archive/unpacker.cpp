@@ -105,8 +105,6 @@ class Unpacking {
                 return add_symlink(entry, member);
             case AE_IFREG:
                 return add_file(entry, member);
-            case AE_IFSOCK:
-                return {};  // As in a directory, a copy of it is of no use.
             default:
                 return tree_.add_device(member);
         }

@@ -112,9 +112,9 @@ TEST_CASE("a link with a file's name is replaced, never written through") {
 }
 
 TEST_CASE("devices and pipes are refused, set-user-id bits are dropped") {
-    check_refused(Tar{}.other("null", '3'), "null", "is a device or a pipe");
-    check_refused(Tar{}.other("disk", '4'), "disk", "is a device or a pipe");
-    check_refused(Tar{}.other("fifo", '6'), "fifo", "is a device or a pipe");
+    check_refused(Tar{}.other("null", '3'), "null", "is a device, a pipe or a socket");
+    check_refused(Tar{}.other("disk", '4'), "disk", "is a device, a pipe or a socket");
+    check_refused(Tar{}.other("fifo", '6'), "fifo", "is a device, a pipe or a socket");
     const Scratch less;
     Tar root;
     root.directory("dev").other("dev/null", '3').hard_link("dev/zero", "dev/null");
