@@ -6,6 +6,10 @@
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
 
 using namespace stage;
 using Catch::Matchers::Contains;
@@ -28,6 +32,12 @@ TEST_CASE("a directory is fit if a file can be written in it, and none is left")
     // What is wrong already is said, not tried.
     CHECK(and_writable(wrong("StageRoot", "a link"), scratch.path("absent")).sentence ==
           "a link");
+}
+
+TEST_CASE("a write that hangs, and one that ends without an answer, are given up") {
+    CHECK(errno_within(std::chrono::seconds{60}, [] { return ENOSPC; }) == ENOSPC);
+    CHECK_FALSE(errno_within(std::chrono::milliseconds{10}, [] { return ::pause(); }));
+    CHECK_FALSE(errno_within(std::chrono::seconds{60}, []() -> int { std::abort(); }));
 }
 
 TEST_CASE("a read-only and a full file system are found by writing", "[root]") {
