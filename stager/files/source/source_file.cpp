@@ -99,7 +99,8 @@ ManifestEntry SourceFile::describe() const {
     return entry;
 }
 
-/// Opens the file again by its name, and checks that it is the file that was described.
+/// Opens the file again by its name, and checks that it is the file that was described. (Some
+/// file systems give a file another inode number each time that it is looked at.)
 Status SourceFile::wake() {
     if (fd_) {
         return {};
@@ -109,7 +110,8 @@ Status SourceFile::wake() {
     if (!again || ::fstat(again.get(), &status) != 0) {
         return errno == ENOENT ? changed_while_read(path_) : source_error(path_, errno);
     }
-    if (identity_of(status) != identity_) {
+    if (static_cast<std::uint64_t>(status.st_size) != node_.size ||
+        mtime_of(status) != node_.mtime) {
         return changed_while_read(path_);
     }
     fd_ = std::move(again);

@@ -64,6 +64,23 @@ TEST_CASE("of many files, one that was replaced before it is read is an error") 
     CHECK_THAT(blocks.error().sentence(), Contains("f190: changed while it was read"));
 }
 
+// FUSE without inode numbers of its own (ipfs, some of sshfs') gives a new one each time.
+TEST_CASE("of many files, one has another inode number and the same content") {
+    const Scratch from;
+    std::vector<SourceOrder> orders;
+    for (std::size_t i = 0; i < 200; ++i) {
+        SourceOrder order;
+        order.path = from.write("f" + std::to_string(i), "content");
+        set_mtime(order.path, 1'000'000'000);
+        orders.push_back(order);
+    }
+    const auto source = FileSource::open(orders, 0);
+    REQUIRE(source);
+    set_mtime(from.write("new", "content"), 1'000'000'000);
+    REQUIRE(::rename(from.path("new").c_str(), from.path("f199").c_str()) == 0);
+    CHECK(test::blocks_of(**source).ok());
+}
+
 TEST_CASE("an error of a list's file names the list and the line") {
     SourceOrder order;
     order.path = "/nowhere/x";
