@@ -202,6 +202,7 @@ void RelayReceiver::RelayReception::on_parent(Instant now,
         }
     } else if (datagram.header.type == PacketType::lacking) {
         if (wants_blocks()) {
+            gained_at = now;  // That parent had nothing for it.
             stripe.parent.leave(now);
         }
     } else if (datagram.header.type == PacketType::pulse) {
