@@ -46,9 +46,8 @@ class XzStream final : public ByteStream {
             case LZMA_BUF_ERROR:
                 return fail(Kind::damaged, "unexpected end of file");
             case LZMA_FORMAT_ERROR:
-                return fail(Kind::damaged, "other bytes follow it");
             case LZMA_DATA_ERROR:
-                return fail(Kind::damaged, "its checksums differ");
+                return fail(Kind::damaged, "a checksum differs, or other bytes follow it");
             case LZMA_MEMLIMIT_ERROR:
                 return fail(Kind::unsupported, memory_wanted());
             case LZMA_MEM_ERROR:
