@@ -99,11 +99,6 @@ std::string explain_one(const json& stage) {
                 number(slow.value("seconds", 0.0)) + " s, " +
                 std::to_string(slow.value("packets_lost", 0ULL)) + " packets lost\n";
     }
-    for (const json& node : stage.value("left_group", json::array())) {
-        text += "  left the multicast group: " +
-                (node.is_string() ? node.get<std::string>() : "?") +
-                ", because other traffic filled its link; it fetched the files beside it\n";
-    }
     const bool broadcasts = stage.value("transport", "") == "udp broadcast" ||
                             stage.value("transport_why_not", "").starts_with("udp broadcast: ");
     for (const json& node : stage.value("unheard_group", json::array())) {

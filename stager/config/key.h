@@ -76,8 +76,7 @@ struct ChoiceKey {
                  OnNodeFault Config::*,
                  RatePolicy Policies::*,
                  PeerPolicy Policies::*,
-                 ReadinessPolicy Policies::*,
-                 LeavePolicy Policies::*>
+                 ReadinessPolicy Policies::*>
         member;
 };
 /// A user of this system by name or number, or empty.

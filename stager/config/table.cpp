@@ -121,14 +121,6 @@ constexpr std::array kKeys{
               "When the source begins. fence: when all nodes have confirmed that multicast "
               "reaches them. none: at once; a node that starts late gets what it missed from "
               "its peers. Packets are then no larger than an MTU of 1500 allows."},
-    ConfigKey{"GroupLeave",
-              ChoiceKey{&Policies::leave},
-              "never",
-              "Which nodes leave a stage's multicast group while it runs. congested: a node "
-              "whose link is congested by other traffic; it then fetches the file by unicast "
-              "with TCP-like congestion control, as long as less than 60 % of the nodes do "
-              "so. For paths shared with other traffic, with switches that snoop IGMP; "
-              "stagecast explain names the nodes that left."},
     ConfigKey{"Flows",
               CountKey{&Policies::flows, 1, kPolicyFlowsMax},
               "1",

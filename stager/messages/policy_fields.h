@@ -10,16 +10,14 @@ namespace stage {
     return static_cast<std::uint8_t>(static_cast<unsigned>(policies.rate) |
                                      static_cast<unsigned>(policies.peers) << 1U |
                                      static_cast<unsigned>(policies.readiness) << 2U |
-                                     (policies.flows - 1U) % kPolicyFlowsMax << 3U |
-                                     static_cast<unsigned>(policies.leave) << 7U);
+                                     (policies.flows - 1U) % kPolicyFlowsMax << 3U);
 }
 
-/// Decodes any byte: every value is valid.
+/// Decodes any byte: every value is valid. The highest bit has no meaning.
 [[nodiscard]] constexpr Policies decode_policies(std::uint8_t byte) {
     return Policies{.rate = static_cast<RatePolicy>(byte & 1U),
                     .peers = static_cast<PeerPolicy>(byte >> 1U & 1U),
                     .readiness = static_cast<ReadinessPolicy>(byte >> 2U & 1U),
-                    .leave = static_cast<LeavePolicy>(byte >> 7U),
                     .flows = static_cast<std::uint8_t>((byte >> 3U & 15U) + 1U)};
 }
 

@@ -45,7 +45,6 @@ class FaultyDriver final : public Driver {
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     /// Refuses a train while an earlier one has not left; what was taken leaves some day.
     Result<Sent> send(const Train& train) override;
-    Status hear_group(bool hears) override { return inner_->hear_group(hears); }
     [[nodiscard]] bool carries(Flow flow) override { return inner_->carries(flow); }
     /// One, because all packets wait for each other.
     [[nodiscard]] int outlet_descriptor(std::size_t) const override {

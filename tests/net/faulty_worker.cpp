@@ -40,7 +40,6 @@ class TellingDriver final : public Driver {
     [[nodiscard]] std::vector<std::unique_ptr<FlowInbox>> take_flows() override {
         return faulty_.take_flows();
     }
-    Status hear_group(bool hears) override { return faulty_.hear_group(hears); }
     [[nodiscard]] bool carries(Flow flow) override { return faulty_.carries(flow); }
     [[nodiscard]] int outlet_descriptor(std::size_t outlet) const override {
         return faulty_.outlet_descriptor(outlet);

@@ -5,8 +5,8 @@
   flow.py receive PORT                    takes one flow to its end; a line each 50 ms, as below
   flow.py watch SECONDS                   such lines without a flow
 
-A line: when, the flow's bytes since the last, the bytes of eth0 since then, whether the host is in a group (239/8). Whatever
-the system's default is, the sender is the kernel's CUBIC.
+A line: when, the flow's bytes since the last, the bytes of eth0 since then. Whatever the system's default is, the sender is
+the kernel's CUBIC.
 """
 
 import socket
@@ -16,13 +16,6 @@ import time
 
 BIN = 0.05
 PIECE = 1 << 18
-
-
-def is_in_group():
-    """The kernel's list has the groups as little-endian numbers."""
-    with open("/proc/net/igmp") as file:
-        words = [line.split()[0] for line in file]
-    return any(len(word) == 8 and word.endswith("EF") for word in words)
 
 
 def link_bytes():
@@ -39,7 +32,7 @@ class Record:
         if time.time() < self.until and not is_last:
             return
         link = link_bytes()
-        print(f"{time.time():.3f} {self.flow} {link - self.link} {int(is_in_group())}", flush=True)
+        print(f"{time.time():.3f} {self.flow} {link - self.link}", flush=True)
         self.until, self.flow, self.link = time.time() + BIN, 0, link
 
 

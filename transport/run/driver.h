@@ -150,10 +150,6 @@ class Driver {
     /// They must not outlive the driver.
     [[nodiscard]] virtual std::vector<std::unique_ptr<FlowInbox>> take_flows() { return {}; }
 
-    /// Leaves the group, so that the network stops bringing its packets here, or joins it
-    /// again.
-    virtual Status hear_group(bool hears) = 0;
-
     /// With reliable unicast: appends what happened to connections since the last call.
     virtual void take_links(std::vector<LinkEvent>& /*events*/) {}
     /// Who sealed a packet with this `unproved`, and for which flow; nothing if no member did.

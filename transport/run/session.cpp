@@ -39,13 +39,6 @@ Session::Session(SessionParts parts)
       }} {
 }
 
-/// The driver's next session begins in the group.
-Session::~Session() {
-    if (!hears_group_) {
-        hear_group(true);
-    }
-}
-
 Waits Session::turn(Instant now, Readable found) {
     found.stream =
         stream_ == StreamWait::gathers || (stream_ == StreamWait::wakes && found.stream);
@@ -266,10 +259,6 @@ void Session::perform(const core::Operation& operation) {
             return encode_parities(*operation.code, operation.block, parts_.blocks);
         case core::OperationKind::reconstruct:
             return reconstruct(*operation.code, operation.block, parts_.blocks);
-        case core::OperationKind::leave_group:
-            return hear_group(false);
-        case core::OperationKind::join_group:
-            return hear_group(true);
         case core::OperationKind::connect:
             return parts_.driver.connect({.peer = operation.peer, .flow = operation.flow});
         case core::OperationKind::hang_up:
@@ -282,13 +271,6 @@ void Session::perform(const core::Operation& operation) {
             use_disk(operation);
             return;
     }
-}
-
-/// A member that cannot leave stays; one that cannot come back is unreachable by multicast, and
-/// its core finds that out as in any other case.
-void Session::hear_group(bool hears) {
-    hears_group_ = hears;
-    static_cast<void>(parts_.driver.hear_group(hears));
 }
 
 void Session::use_disk(const core::Operation& operation) {

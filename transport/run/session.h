@@ -78,7 +78,7 @@ class Session {
     explicit Session(SessionParts parts);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
-    ~Session();
+    ~Session() = default;
 
     /// Takes a turn. `found`: the driver's descriptors that were found readable.
     [[nodiscard]] Waits turn(Instant now, Readable found);
@@ -104,7 +104,6 @@ class Session {
     [[nodiscard]] std::size_t offset_of(ChunkIndex chunk) const;
     void operate(Instant now);
     void perform(const core::Operation& operation);
-    void hear_group(bool hears);
     void place(const core::Operation& operation);
     void use_disk(const core::Operation& operation);
     void submit(const core::Operation& operation, MutableBytes buffer);
@@ -131,7 +130,6 @@ class Session {
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
     /// Packets that the sockets had dropped when the group was first heard.
     std::optional<std::uint64_t> overflow_before_;
-    bool hears_group_ = true;
     Moderation moderation_;
     StreamWait stream_ = StreamWait::wakes;  ///< During the last wait.
     std::vector<ReceivedPacket> packets_;

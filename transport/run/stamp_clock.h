@@ -4,7 +4,7 @@
 // difference between them is measured anew for each batch, by reading both with nothing in
 // between. A system call in between would make every stamp appear earlier, by the time of the
 // call or of another process that ran meanwhile. The measurements that take the least delay
-// ever seen for the delay of the path (core/rate/rate_board, core/membership/path_queue) would
+// ever seen for the delay of the path (core/rate/rate_board) would
 // then see a queue from that time on.
 #pragma once
 

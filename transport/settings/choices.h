@@ -41,15 +41,6 @@ constexpr auto words(ReadinessPolicy /*any*/) {
     return std::array<std::string_view, 2>{"fence", "none"};
 }
 
-/// Whether a receiver leaves the group when other traffic fills its path (7.6).
-enum class LeavePolicy : std::uint8_t {
-    never = 0,      ///< The source sends no PULSE, so no receiver can leave.
-    congested = 1,  ///< While the paths of most receivers are not congested.
-};
-constexpr auto words(LeavePolicy /*any*/) {
-    return std::array<std::string_view, 2>{"never", "congested"};
-}
-
 /// What the source does about receivers that run and do not hear the group, before it sends any
 /// data (7.8). No key: it follows from Transport=.
 enum class UnreachedPolicy : std::uint8_t {

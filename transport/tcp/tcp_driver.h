@@ -40,7 +40,6 @@ class TcpDriver final : public Driver {
     void connect(LinkEnd to) override;
     void take_links(std::vector<LinkEvent>& events) override;
     void hang_up(LinkEnd to) override;
-    Status hear_group(bool /*hears*/) override { return {}; }
     [[nodiscard]] std::vector<int> descriptors() const override { return {events_.get()}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "tcp"; }

@@ -90,7 +90,6 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
     }
     for (const UniqueFd& flow : endpoints_.flows) {
         flows_.push_back({.fd = flow.get(), .is_group = true});
-        group_sockets_.push_back(flow.get());
     }
     for (std::size_t flow = 0; flow < std::max<std::size_t>(flows_.size(), 1); ++flow) {
         group_targets_.push_back(flow_address(flow).to_socket());
@@ -129,22 +128,6 @@ std::vector<std::unique_ptr<FlowInbox>> UdpDriver::take_flows() {
 Address UdpDriver::flow_address(std::size_t flow) const {
     const GroupFlows flows{.first = endpoints_.group_address, .rails = endpoints_.group_rails};
     return flows.address(Flow{static_cast<std::uint8_t>(flow)});
-}
-
-/// Each flow is joined separately, including those that were taken. Packets that wait in a
-/// socket still arrive. The flows of a failed rail count as loss.
-Status UdpDriver::hear_group(bool hears) {
-    invariant(group_sockets_.empty() || !endpoints_.interfaces.empty(),
-              "a flow is on some interface");
-    for (std::size_t flow = 0; flow < group_sockets_.size(); ++flow) {
-        const std::size_t rail = flow % endpoints_.interfaces.size();
-        Status changed = change_membership(
-            group_sockets_[flow], flow_address(flow), endpoints_.interfaces[rail], hears);
-        if (!changed && rail == 0) {
-            return changed;
-        }
-    }
-    return {};
 }
 
 /// The first rail is the peers', too: without it nothing goes on.

@@ -40,7 +40,6 @@ class UdpDriver final : public Driver {
     Result<Sent> send(const Train& train) override;
     Result<std::size_t> send_together(std::span<const Train> trains) override;
     [[nodiscard]] std::vector<std::unique_ptr<FlowInbox>> take_flows() override;
-    Status hear_group(bool hears) override;
     [[nodiscard]] bool carries(Flow flow) override;
     [[nodiscard]] std::size_t outlets() const override { return outlets_.size(); }
     [[nodiscard]] std::size_t outlet_of(const TrainTarget& target) const override {
@@ -82,9 +81,8 @@ class UdpDriver final : public Driver {
     std::vector<SocketAddress> member_targets_;
     PacketSlots slots_;
     ReadSocket peer_;
-    std::vector<ReadSocket> flows_;   ///< Those that take_flows() has not taken.
-    std::vector<int> group_sockets_;  ///< Including those that were taken.
-    std::vector<Outlet> outlets_;     ///< By rail; the first is the peers' socket.
+    std::vector<ReadSocket> flows_;  ///< Those that take_flows() has not taken.
+    std::vector<Outlet> outlets_;    ///< By rail; the first is the peers' socket.
     std::uint32_t receives_ = 0;
     DriverCounters counters_;
 };

@@ -195,9 +195,9 @@ struct Pulse {
     std::uint32_t packets = 0;  ///< Sent to the group before this, modulo 2^32.
     BlockIndex block;           ///< Everything before this place was sent;
     std::uint16_t chunk = 0;    ///< the block after the last one: everything.
-    /// The queue of most receivers' paths, as the source sees it.
+    /// Up a relay: the age of the newest sign of progress. Otherwise 0.
     std::uint32_t queue_us = 0;
-    std::uint16_t away = 0;  ///< The number of receivers outside the group.
+    std::uint16_t away = 0;  ///< The number of receivers that multicast does not reach.
     std::uint32_t echo = 0;  ///< The id of the LEFT that this answers; 0: none.
     /// Up a relay: the sender and the members that are connected below it, at most
     /// kMaxRankRuns. Empty if that is not said.
@@ -210,8 +210,8 @@ struct Pulse {
 /// A member's relation to the multicast group. Append only.
 enum class Standing : std::uint8_t {
     in_group = 0,     ///< The default.
-    away = 1,         ///< It left the group and fetches the object.
-    fetching = 2,     ///< It hears the group again, and still fetches.
+    away = 1,         ///< Not sent; nothing follows from it.
+    fetching = 2,     ///< The same.
     unreachable = 3,  ///< Multicast does not reach it; it fetches the object.
 };
 

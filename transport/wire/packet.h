@@ -53,7 +53,7 @@ enum class PacketType : std::uint8_t {
     end = 12,      ///< Source to group: the first pass is over.
     /// Source to group, or to a member outside it: when this was sent, and the progress.
     pulse = 13,
-    /// Member to source: it left the group, or is back.
+    /// Member to source: whether multicast reaches it.
     left = 14,
     /// A type of a later release, which the body's first two bytes name.
     extended = 15,

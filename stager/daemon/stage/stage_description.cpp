@@ -52,13 +52,9 @@ void add_shares(json& report, std::vector<NodeShare> shares, const std::string& 
     double repaired = 0;
     double read = 0;
     double here = 0;
-    report["left_group"] = json::array();
     report["unheard_group"] = json::array();
     report["relayed"] = false;
     for (NodeShare& share : shares) {
-        if (share.statistics.is_object() && share.statistics.contains("group_left")) {
-            report["left_group"].push_back(share.node);
-        }
         if (share.statistics.is_object() && share.statistics.contains("group_unheard")) {
             report["unheard_group"].push_back(share.node);
         }

@@ -18,7 +18,7 @@ constexpr std::array kReported{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
 /// The same on all nodes, so that one is enough.
 constexpr const char* kOfAll = "packet_payload";
-constexpr std::array kHappened{"group_left", "group_unheard", "group_relayed"};
+constexpr std::array kHappened{"group_unheard", "group_relayed"};
 
 }  // namespace
 

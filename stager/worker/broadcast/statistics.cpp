@@ -28,12 +28,6 @@ nlohmann::json held_at(const BroadcastReport& report) {
     return rounded(std::chrono::duration<double>{now}.count() - in_seconds(ago));
 }
 
-std::string left_sentence(std::uint32_t times) {
-    return "this node left the multicast group " +
-           (times == 1 ? std::string{"once"} : std::to_string(times) + " times") +
-           ", because other traffic filled its link, and fetched the files by unicast";
-}
-
 }  // namespace
 
 WorkerProgress progress_of(const Work& work, const core::Outcome& outcome) {
@@ -82,9 +76,6 @@ std::string statistics_line(const Measured& measured,
     line["packets_received"] = report.driver.packets_received;
     line["packets_lost"] = report.outcome.packets_lost;
     line["packets_repaired"] = report.outcome.packets_repaired;
-    if (report.outcome.times_left > 0) {
-        line["group_left"] = left_sentence(report.outcome.times_left);
-    }
     if (report.outcome.was_unreachable) {
         line["group_unheard"] =
             std::string{measured.broadcasts ? "broadcast" : "multicast"} +

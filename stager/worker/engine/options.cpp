@@ -92,10 +92,6 @@ constexpr std::array kOptions{
     OptionText{"readiness",
                "fence",
                "start of the root: fence (once all members receive) or none (at once)"},
-    OptionText{"group-leave",
-               "never",
-               "members that may leave the multicast group and use unicast: never (none) or "
-               "congested (members whose link other traffic fills)"},
     OptionText{
         "flows",
         "1",
@@ -209,7 +205,6 @@ void take_policies(Values& values, Policies& policies) {
     values.choice("rate-control", policies.rate);
     values.choice("repair-peers", policies.peers);
     values.choice("readiness", policies.readiness);
-    values.choice("group-leave", policies.leave);
     values.number_within("flows", policies.flows, {1, kPolicyFlowsMax});
 }
 

@@ -31,7 +31,6 @@ inline core::CoreConfig multicast_config(ByteReader& input, std::uint16_t own) {
     core::CoreConfig config = driven_member(own);
     config.chunk_bytes_fallback = (how & 1U) != 0 ? wire::kMinChunkBytes : 0U;
     config.rate_bytes_per_s = (how & 2U) != 0 ? 10'000'000U : 0U;
-    config.policies.leave = (how & 4U) != 0 ? LeavePolicy::congested : LeavePolicy::never;
     config.policies.readiness =
         (how & 8U) != 0 ? ReadinessPolicy::none : ReadinessPolicy::fence;
     config.unreached_policy = static_cast<UnreachedPolicy>(how % 3U);

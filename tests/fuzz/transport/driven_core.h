@@ -305,8 +305,6 @@ class DrivenCore {
             case Kind::encode:
             case Kind::reconstruct:
                 return code(operation);
-            case Kind::leave_group:
-            case Kind::join_group:
             case Kind::connect:
             case Kind::hang_up:
                 return;

@@ -79,8 +79,6 @@ class Host final : private Watcher {
         return driver_.first_data_at();
     }
     [[nodiscard]] std::optional<Instant> last_data_at() const { return driver_.last_data_at(); }
-    [[nodiscard]] std::optional<Instant> left_at() const { return driver_.left_at(); }
-    [[nodiscard]] bool hears_group() const { return driver_.hears_group(); }
     [[nodiscard]] std::uint64_t overflowed() const;
 
   private:

@@ -18,7 +18,6 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.policies.peers = plan.asks_ring ? PeerPolicy::ring : config.policies.peers;
     config.policies.readiness =
         plan.is_unfenced ? ReadinessPolicy::none : config.policies.readiness;
-    config.policies.leave = plan.may_leave ? LeavePolicy::congested : LeavePolicy::never;
     config.drops_failed = plan.drops_failed;
     config.unreached_policy = plan.unreached_policy;
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;

@@ -40,9 +40,6 @@ Status SimDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
         if (!arrival) {
             break;
         }
-        if (arrival->train->to_group && !hears_group_) {
-            continue;
-        }
         taken_ += arrival->packets();
         arrivals_.push_back(*std::move(arrival));
     }
@@ -185,13 +182,6 @@ Result<Sent> SimDriver::send(const stage::Train& given) {
     }
     network_.send(train);
     return Sent::all;
-}
-
-Status SimDriver::hear_group(bool hears) {
-    left_at_ = left_at_ || hears ? left_at_ : events_.now();
-    hears_group_ = hears;
-    network_.hear_group(rank_, hears);
-    return {};
 }
 
 }  // namespace stage::sim

@@ -27,7 +27,6 @@ class SimDriver final : public Driver {
 
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const stage::Train& train) override;
-    Status hear_group(bool hears) override;
     [[nodiscard]] bool carries(Flow flow) override;
     [[nodiscard]] std::size_t outlets() const override;
     [[nodiscard]] std::size_t outlet_of(const TrainTarget& target) const override;
@@ -52,9 +51,6 @@ class SimDriver final : public Driver {
     [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
     [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
     [[nodiscard]] std::optional<Instant> last_data_at() const { return last_data_at_; }
-    /// When it left the group for the first time.
-    [[nodiscard]] std::optional<Instant> left_at() const { return left_at_; }
-    [[nodiscard]] bool hears_group() const { return hears_group_; }
     /// How often a rail without a link was passed over, and how often one was paused.
     [[nodiscard]] std::uint64_t passed_over() const { return passed_over_; }
     [[nodiscard]] std::uint64_t found_blocked() const { return found_blocked_; }
@@ -84,11 +80,9 @@ class SimDriver final : public Driver {
     std::vector<std::byte> buffer_;         ///< Their packets, one after the other.
     DriverCounters counters_;
     std::uint32_t taken_ = 0;
-    bool hears_group_ = true;
     std::uint64_t passed_over_ = 0;
     std::uint64_t found_blocked_ = 0;
     std::uint64_t data_sent_ = 0;
-    std::optional<Instant> left_at_;
     std::optional<Instant> first_data_at_;
     std::optional<Instant> last_data_at_;
 };

@@ -72,10 +72,8 @@ bool SimFlow::read(FlowBatch& batch) {
         if (!arrival) {
             break;
         }
-        if (world_.driver.hears_group()) {
-            taken += arrival->packets();
-            arrivals.push_back(*std::move(arrival));
-        }
+        taken += arrival->packets();
+        arrivals.push_back(*std::move(arrival));
     }
     packets_.clear();
     world_.driver.unload(arrivals, buffers_[batch.set], packets_);

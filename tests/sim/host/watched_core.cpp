@@ -185,8 +185,6 @@ void WatchedCore::watch(core::Operation& operation) {
             static_cast<void>(make_resident(operation.block));
             return use_small(operation);
         case core::OperationKind::finish:
-        case core::OperationKind::leave_group:
-        case core::OperationKind::join_group:
         case core::OperationKind::connect:
         case core::OperationKind::hang_up:
             return;

@@ -53,7 +53,6 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
       events_{events},
       prng_{prng},
       deliver_{std::move(deliver)},
-      hears_(plan.members, true),
       burst_until_(plan.members),
       next_loss_(plan.members),
       is_traced_{variable("TRACE") != nullptr} {
@@ -195,8 +194,7 @@ void Network::arrive_at_switch(std::uint64_t index) {
         return;
     }
     for (std::uint16_t member = 0; member < plan_.members; ++member) {
-        if (member != flight.train->from && (hears_[member] || plan_.floods_group) &&
-            !is_group_lost(member)) {
+        if (member != flight.train->from && !is_group_lost(member)) {
             forward(member, flight.train, mask);
         }
     }

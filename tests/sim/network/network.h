@@ -28,7 +28,6 @@ class Network {
     [[nodiscard]] Train& make() { return yard_.take(); }
     void send(Train& train);
     /// What is sent to the group reaches this member, or not.
-    void hear_group(std::uint16_t member, bool hears) { hears_[member] = hears; }
 
     [[nodiscard]] bool is_honest() const;
     /// The first rail carries what is to one member.
@@ -95,7 +94,6 @@ class Network {
     Parking<Flight> flights_;
     std::vector<Link> up_;  ///< Of each member, by rail.
     std::vector<Link> down_;
-    std::vector<bool> hears_;
     std::vector<Instant> burst_until_;
     /// This number of packets passes before the next loss.
     std::vector<std::uint64_t> next_loss_;

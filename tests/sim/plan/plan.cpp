@@ -195,8 +195,7 @@ void draw_broken_off(std::uint64_t seed, Plan& plan) {
     }
 }
 
-/// TCP flows into a few members, on links so slow that these have time to leave the group; and
-/// now and then a switch that brings them the group's packets all the same.
+/// TCP flows into a few members, on slow links.
 void draw_flows(Plan& plan) {
     if (plan.seed % 8 != 5) {
         return;
@@ -204,9 +203,8 @@ void draw_flows(Plan& plan) {
     Prng prng{plan.seed ^ 0x666c6f77U};
     plan.configured_bytes_per_s = 0;
     plan.is_acker_paced = false;
-    plan.may_leave = true;
     plan.link_bytes_per_s = 3'000'000;
-    plan.floods_group = prng.below(4) == 0;
+    static_cast<void>(prng.below(4));  // A seed keeps its plan: a choice that is gone.
     const std::uint64_t most = 1 + prng.below(plan.members);
     for (std::uint16_t rank = 0; rank < plan.members && plan.flows.size() < most; ++rank) {
         if (rank == plan.source || prng.below(3) != 0) {

@@ -153,7 +153,6 @@ struct Plan {
     bool is_acker_paced = false;  ///< If no rate is configured.
     bool asks_ring = false;       ///< For repairs.
     bool is_unfenced = false;     ///< The source doesn't wait for READY.
-    bool may_leave = false;       ///< Congested members may leave the group.
     bool drops_failed = false;    ///< Failed receivers are dropped: BroadcastSettings.
     UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
     std::uint64_t remembered_bytes_per_s = 0;
@@ -192,7 +191,6 @@ struct Plan {
     /// One wake-up in eight of a flow's thread is late by up to this.
     Duration flow_late_max{};
     std::vector<RailFault> rail_faults;
-    bool floods_group = false;  ///< Switches bring the group's packets to all, members or not.
     /// Packets are encrypted, and chunks are not small (object.h). Else they have a checksum.
     bool is_really_sealed = false;
     std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.

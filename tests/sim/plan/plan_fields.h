@@ -56,7 +56,6 @@ void for_each_setting(Of& of, const Visit& visit) {
     visit("is_acker_paced", of.is_acker_paced);
     visit("asks_ring", of.asks_ring);
     visit("is_unfenced", of.is_unfenced);
-    visit("may_leave", of.may_leave);
     visit("drops_failed", of.drops_failed);
     visit("propagation", of.propagation);
     visit("port_buffer_bytes", of.port_buffer_bytes);
@@ -75,7 +74,6 @@ void for_each_setting(Of& of, const Visit& visit) {
     visit("loss.reorder_delay", of.loss.reorder_delay);
     visit("loss.corrupt_ppm", of.loss.corrupt_ppm);
     visit("heals_at", of.heals_at);
-    visit("floods_group", of.floods_group);
     visit("stream_flows", of.stream_flows);
     visit("rails", of.rails);
     visit("flow_late_max", of.flow_late_max);

@@ -61,7 +61,6 @@ std::string Plan::describe() const {
         std::to_string(loss.burst_packets) + " dup=" + std::to_string(loss.duplicate_ppm) +
         " reorder=" + std::to_string(loss.reorder_ppm) +
         " corrupt=" + std::to_string(loss.corrupt_ppm) + " heals=" + ms(heals_at) +
-        (floods_group ? " floods" : "") +
         (disk_step_late_max > Duration{}
              ? " disk-steps=" + std::to_string(disk_step_late_max.count() / 1'000) + "us"
              : "") +

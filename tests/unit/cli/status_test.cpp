@@ -72,17 +72,3 @@ TEST_CASE("explain says that a staging went by TCP because multicast did not rea
                     "  passed on by a chain: so\n") != std::string::npos);
     CHECK(text.find("not reached by multicast: n2; so all nodes") != std::string::npos);
 }
-
-TEST_CASE("explain names the nodes that left the multicast group, and no others") {
-    nlohmann::json stage{{"job", 42},
-                         {"outcome", "ok"},
-                         {"nodes", 3},
-                         {"is_root", true},
-                         {"left_group", nlohmann::json::array({"n2"})}};
-    const std::string text = explain_text({{"ended", nlohmann::json::array({stage})}});
-    CHECK(text.find("left the multicast group: n2, because") != std::string::npos);
-    CHECK(text.find("n1") == std::string::npos);
-    stage["left_group"] = nlohmann::json::array();
-    CHECK(explain_text({{"ended", nlohmann::json::array({stage})}}).find("multicast group") ==
-          std::string::npos);
-}

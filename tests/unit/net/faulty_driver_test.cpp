@@ -22,16 +22,11 @@ class Recorder final : public Driver {
         packets.emplace_back(train.pieces[0].begin(), train.pieces[0].end());
         return Sent::all;
     }
-    Status hear_group(bool hears) override {
-        heard.push_back(hears);
-        return {};
-    }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "recorder"; }
 
     bool refuses = false;
-    std::vector<bool> heard;
     std::vector<std::vector<std::byte>> packets;
 
   private:
@@ -167,13 +162,6 @@ TEST_CASE("what the driver within refuses leaves later, and a train meanwhile is
     test.inner->refuses = false;
     REQUIRE(test.driver->send(train));
     CHECK(test.inner->packets.size() == 11);
-}
-
-TEST_CASE("who leaves the group behind faults leaves the real one") {
-    Case test{{}};
-    REQUIRE(test.driver->hear_group(false));
-    REQUIRE(test.driver->hear_group(true));
-    CHECK(test.inner->heard == std::vector<bool>{false, true});
 }
 
 TEST_CASE("faults are read by name; one that is not known is named") {

@@ -46,7 +46,6 @@ class Recorder final : public Driver {
         flows.push_back(train.target.flow);
         return Sent::all;
     }
-    Status hear_group(bool) override { return {}; }
     [[nodiscard]] bool carries(Flow flow) override {
         return std::ranges::find(dead, flow) == dead.end();
     }

@@ -32,7 +32,6 @@ class FullDriver final : public Driver {
         }
         return Sent::all;
     }
-    Status hear_group(bool) override { return {}; }
     [[nodiscard]] std::vector<int> descriptors() const override { return {quiet_.get()}; }
     [[nodiscard]] int outlet_descriptor(std::size_t) const override { return full_.get(); }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
@@ -71,7 +70,6 @@ class BusyDriver final : public Driver {
         return {};
     }
     Result<Sent> send(const Train&) override { return Sent::all; }
-    Status hear_group(bool) override { return {}; }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return {peers_.get(), stream_.get()};
     }
@@ -152,10 +150,10 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
     }
 }
 
-/// Has one thing to do, then many chunks to send to the group, and fails once it is aborted.
+/// Has many chunks to send to the group, and fails once it is aborted.
 class StubbornCore final : public AnyCore {
   public:
-    explicit StubbornCore(core::OperationKind first) : first_{first} {
+    StubbornCore() {
         outcome_.phase = core::Phase::moving;
         outcome_.chunk_bytes = 1000;
     }
@@ -172,28 +170,21 @@ class StubbornCore final : public AnyCore {
             send.packet_number = number_ += 2;
         }
     }
-    void next_operations(Instant, core::OperationBatch& operations) override {
-        if (!std::exchange(has_begun_, true)) {
-            operations.operations.emplace_back().kind = first_;
-        }
-    }
+    void next_operations(Instant, core::OperationBatch&) override {}
     [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
     [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
     [[nodiscard]] std::uint64_t numbers_sent() const { return number_; }
 
   private:
-    core::OperationKind first_;
-    bool has_begun_ = false;
     std::uint64_t number_ = 0;
     core::Outcome outcome_;
 };
 
-/// Takes nothing, and cannot join a group.
+/// Takes nothing.
 class UselessDriver final : public Driver {
   public:
     Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }
     Result<Sent> send(const Train&) override { return Sent::would_block; }
-    Status hear_group(bool) override { return Error{Blame::node, "no such interface"}; }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "useless"; }
@@ -210,7 +201,7 @@ class CancelledWatcher final : public Watcher {
 
 /// A session of such parts, without threads and time.
 struct Stubborn {
-    explicit Stubborn(core::OperationKind first) : core{first} {
+    Stubborn() {
         static_cast<void>(blocks.acquire({}));
         blocks.set_extent({}, 1000);
     }
@@ -238,15 +229,8 @@ struct Stubborn {
                      .watcher = watcher}};
 };
 
-TEST_CASE("a member that cannot join the group again goes on without multicast") {
-    Stubborn member{core::OperationKind::join_group};
-    static_cast<void>(member.session.turn(Instant{}, {}));
-    CHECK(member.core.outcome().phase == core::Phase::moving);
-    CHECK_FALSE(member.session.is_over());
-}
-
 TEST_CASE("what a full driver still holds of DATA keeps no session from its end") {
-    Stubborn member{core::OperationKind::leave_group};
+    Stubborn member;
     const Waits waits = member.session.turn(Instant{}, {});
     CHECK(waits.outlets == 1U);
     CHECK_FALSE(member.session.is_over());
@@ -256,7 +240,7 @@ TEST_CASE("what a full driver still holds of DATA keeps no session from its end"
 }
 
 TEST_CASE("a core goes on sending while its outlet is stuck, and its chunks are lost") {
-    Stubborn member{core::OperationKind::leave_group};
+    Stubborn member;
     Instant now{};
     for (int i = 0; i < 100; ++i) {
         static_cast<void>(member.session.turn(now, {}));
@@ -290,16 +274,11 @@ class UsedDriver final : public Driver {
         return {};
     }
     Result<Sent> send(const Train&) override { return Sent::all; }
-    Status hear_group(bool hears) override {
-        hears_group = hears;
-        return {};
-    }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counted; }
     [[nodiscard]] std::string name() const override { return "used"; }
 
     DriverCounters counted{.socket_overflow = 100};
-    bool hears_group = true;
     bool is_to_group = true;
 
   private:
@@ -314,7 +293,7 @@ class UsedDriver final : public Driver {
     std::vector<std::byte> packet_;
 };
 
-/// Remembers the number of dropped packets, and may leave the group.
+/// Remembers the number of dropped packets.
 class HearingCore final : public AnyCore {
   public:
     void on_datagrams(Instant, std::span<const core::Datagram> datagrams) override {
@@ -325,16 +304,11 @@ class HearingCore final : public AnyCore {
     void on_abort(Instant, const Error&) override {}
     void on_all_listen(Instant) override {}
     void next_sends(Instant, core::SendBatch&) override {}
-    void next_operations(Instant, core::OperationBatch& operations) override {
-        if (std::exchange(leaves, false)) {
-            operations.operations.emplace_back().kind = core::OperationKind::leave_group;
-        }
-    }
+    void next_operations(Instant, core::OperationBatch&) override {}
     [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
     [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
 
     std::optional<std::uint32_t> overflow;
-    bool leaves = false;
 
   private:
     core::Outcome outcome_;
@@ -378,17 +352,6 @@ TEST_CASE("what sockets dropped in earlier sessions of a driver is none of this 
     driver.is_to_group = false;
     CHECK(member.turn() == 3U);
     CHECK(LaterSession{driver}.turn() == 0U);
-}
-
-TEST_CASE("a session that ends outside the group leaves its driver in the group") {
-    UsedDriver driver;
-    {
-        LaterSession member{driver};
-        member.core.leaves = true;
-        member.turn();
-        CHECK_FALSE(driver.hears_group);
-    }
-    CHECK(driver.hears_group);
 }
 
 BroadcastConfig config_of_source() {

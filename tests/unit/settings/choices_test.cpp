@@ -25,7 +25,6 @@ TEST_CASE("each value of a choice has its word") {
     check_words(RatePolicy::acker);
     check_words(PeerPolicy::ring);
     check_words(ReadinessPolicy::none);
-    check_words(LeavePolicy::congested);
     check_words(Protection::encrypt);
     check_words(Transport::tcp);
     CHECK(word_of(Transport::automatic) == "auto");

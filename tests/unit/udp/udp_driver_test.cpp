@@ -76,35 +76,6 @@ void segments_or_not(const Pair& pair) {
                          sizeof without_checksums) == 0);
 }
 
-/// As the kernel lists it: the address's bytes in its own order.
-bool is_in_kernels_list(const char* group) {
-    const UniqueFd list{::open("/proc/net/igmp", O_RDONLY | O_CLOEXEC)};
-    std::string all;
-    std::array<char, 4096> part{};
-    for (ssize_t got = 0; (got = ::read(list.get(), part.data(), part.size())) > 0;) {
-        all.append(part.data(), static_cast<std::size_t>(got));
-    }
-    return all.find(group) != std::string::npos;
-}
-
-TEST_CASE("leaving the group leaves it in the kernel, too, and it can be joined again") {
-    Pair pair = open_pair();
-    const auto group = Address::parse("239.77.201.9", 41'999);
-    REQUIRE(group);
-    udp::UdpEndpoints endpoints = endpoints_of(pair, 0);
-    auto socket = udp::open_group_socket(*group, loopback());
-    REQUIRE(socket);
-    endpoints.flows.push_back(std::move(*socket));
-    endpoints.group_address = *group;
-    endpoints.interfaces = {"lo"};
-    udp::UdpDriver driver{std::move(endpoints)};
-    CHECK(is_in_kernels_list("09C94DEF"));
-    REQUIRE(driver.hear_group(false));
-    CHECK_FALSE(is_in_kernels_list("09C94DEF"));
-    REQUIRE(driver.hear_group(true));
-    CHECK(is_in_kernels_list("09C94DEF"));
-}
-
 TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
     Pair pair = open_pair();
     REQUIRE(pair.members[0].port != pair.members[1].port);

@@ -82,8 +82,6 @@ enum class OperationKind : std::uint8_t {
     /// Computes the chunks that `code` lost, in the buffers of their blocks, from the parities
     /// in `block`'s buffer. Like place and encode it is done when it is performed.
     reconstruct,
-    leave_group,  ///< Leaves the multicast group.
-    join_group,   ///< Joins the multicast group again.
     // Of a driver with reliable unicast. Without a connection to its peer, for its flow, a
     // packet is lost.
     connect,  ///< Begins the connection to `peer` for `flow`.
@@ -202,8 +200,6 @@ struct Outcome {
     /// Until then packets to the group may stay in the host's socket. Nothing is lost if they
     /// do not.
     Instant stream_may_wait_until = Instant::min();
-    /// How often it left the group because of other traffic on its path.
-    std::uint32_t times_left = 0;
     bool was_unreachable = false;   ///< Multicast did not reach this member.
     std::uint8_t relay_degree = 0;  ///< Once handed over.
     /// Members that run and that multicast does not reach, if the broadcast ended because of

@@ -232,29 +232,8 @@ struct EndingLimits {
     std::uint32_t finish_factor = 4;
 };
 
-struct LeaveLimits {
-    /// Between two PULSEs of the source.
-    Duration pulse_interval = std::chrono::milliseconds{10};
-    /// The least delay within this window is the standing queue of the path.
-    Duration queue_window = std::chrono::milliseconds{50};
-    /// A shorter queue is noise, and so is one of fewer packets of the stream, which leaves in
-    /// bursts.
-    Duration queue_least = std::chrono::microseconds{500};
-    std::uint32_t queue_packets = 24;
-    /// A longer delay means that a clock was set.
-    Duration queue_most = std::chrono::milliseconds{500};
-    /// A queue that stands for this time makes the receiver leave.
-    Duration stand_time = std::chrono::milliseconds{500};
-    /// If more of what was sent did not arrive, repairs included, other traffic has the path.
-    std::uint32_t lacking_percent = 10;
-    /// Of the receivers. The source follows a larger number of congested paths.
-    std::uint32_t away_percent_max = 60;
-    /// If the queue was never half as long within this time after the leave, it still consists
-    /// of the group's packets: a switch forwards them to receivers that left.
-    Duration relief_time = std::chrono::seconds{3};
-    /// After this time without a queue the receiver joins again.
-    Duration free_time = std::chrono::seconds{1};
-    std::uint32_t leaves_max = 4;
+/// Of a receiver that multicast does not reach.
+struct FetchLimits {
     /// Interval of LEFT.
     Duration left_interval = std::chrono::milliseconds{20};
     /// Chunks in flight when the receiver begins to fetch.
@@ -268,7 +247,7 @@ struct Limits {
     ParityLimits parity;
     FeedbackLimits feedback;
     EndingLimits ending;
-    LeaveLimits leave;
+    FetchLimits fetch;
     std::size_t outbox_max = 256;  ///< Control packets that wait to be sent.
     /// Descriptors that a receiver keeps; two for each resident block if that is more.
     std::uint32_t descriptors_max = 512;

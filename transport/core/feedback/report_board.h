@@ -31,7 +31,7 @@ class ReportBoard {
     /// The member had the first `held` blocks before the broadcast.
     void begin_with(Rank rank, std::uint32_t held);
 
-    /// The member left the group, and is ignored until it is back.
+    /// Multicast does not reach the member, which is ignored until it does.
     void set_away(Instant now, Rank rank, bool is_away);
     /// Representatives that are in the group.
     [[nodiscard]] std::uint32_t present() const;

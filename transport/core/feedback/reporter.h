@@ -50,8 +50,7 @@ class Reporter {
             next_at_ = reported_at_ + heartbeat_;
         }
     }
-    /// This member left the group, or hears it again. Outside the group it has little to
-    /// report.
+    /// Multicast does not reach this member, which then has little to report, or does again.
     void set_away(bool is_away) { is_away_ = is_away; }
     /// Stops reporting.
     void stop() { next_at_.reset(); }

@@ -3,7 +3,7 @@
 // The source is never silent for long. A member that hears nothing of it by multicast asks it
 // by unicast. If the source answers, and still no multicast packet arrives for a while, this
 // member is unreachable by multicast: a switch does not forward the group here, or has
-// forgotten its members. The member then fetches the object (group_leave.h) until a multicast
+// forgotten its members. The member then fetches the object (repair/puller.h) until a multicast
 // packet arrives.
 #pragma once
 
@@ -31,8 +31,7 @@ class GroupReach {
 
     /// An OFFER arrived, so that the group did reach this member.
     void begin() { proof_ = speaks_every_ * kProofPackets; }
-    /// A multicast packet arrived; or this member left the group, so none is expected. True if
-    /// the source was being asked.
+    /// A multicast packet arrived. True if the source was being asked.
     bool on_group(Instant now) {
         is_waiting_ = true;
         next_ = now + 2 * speaks_every_;

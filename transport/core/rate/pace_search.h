@@ -30,9 +30,6 @@ class PaceSearch {
     [[nodiscard]] bool is_seeking() const {
         return !is_begun_ || train_until_ || unproved_ > 0 || !search_.is_believed();
     }
-    [[nodiscard]] Duration standing_queue(Instant now) const {
-        return board_.standing_queue(now);
-    }
     /// Packets that left, from begin() on.
     void on_sends(Instant now, std::span<const Send> sends);
 

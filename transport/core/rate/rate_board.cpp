@@ -110,12 +110,6 @@ void RateBoard::measure_delay(View& view,
                               const wire::Report& report) {
     const Instant arrived{Duration{static_cast<Duration::rep>(report.mark_at_ns)}};
     const Duration delay = arrived - departure.sent;
-    const Duration grown =
-        std::max(departure.sent - view.least_at, Duration::zero()) / 1'000'000 * kDriftPpm;
-    view.shortest = std::min(view.shortest.value_or(delay) + grown, delay);
-    const Duration waited = delay - *view.shortest;
-    view.stands = std::min(waited, view.waited);
-    view.waited = waited;
     if (view.least_delay) {
         const Duration drift = (departure.sent - view.least_at) / 1'000'000 * kDriftPpm;
         *view.least_delay += std::max(drift, Duration::zero());
@@ -221,18 +215,6 @@ void RateBoard::set_away(Rank rank, bool is_away) {
         view->rank = rank;
         view->is_away = is_away;
     }
-}
-
-Duration RateBoard::standing_queue(Instant now) const {
-    std::vector<double> queues;
-    for (const View& view : views_) {
-        if (is_heard(view, now)) {
-            queues.push_back(seconds_of(view.stands));
-        }
-    }
-    return queues.empty() ? Duration::zero()
-                          : Duration{static_cast<Duration::rep>(
-                                sixty_percent(std::move(queues), true) * 1e9)};
 }
 
 bool RateBoard::is_heard(const View& view, Instant now) const {

@@ -48,10 +48,9 @@ class RateBoard {
 
     /// The source drew other representatives, in ascending order.
     void represent(const std::vector<Rank>& ranks);
-    /// The member left the group or is back; its view counts only while it is in the group.
+    /// The member does not hear the group, or hears it again; its view counts only while it
+    /// does.
     void set_away(Rank rank, bool is_away);
-    /// The queue that more than 60 % of the reporting representatives have at least.
-    [[nodiscard]] Duration standing_queue(Instant now) const;
 
     /// The newest number that half of the representatives have reported. Silent ones do not
     /// count, because a receiver that holds the object reports no more.
@@ -74,12 +73,6 @@ class RateBoard {
         std::uint64_t mark = 0;
         std::optional<Duration> least_delay;
         Instant least_at{};
-        /// The least delay, whatever the search discards,
-        std::optional<Duration> shortest;
-        /// what the newest mark took longer,
-        Duration waited{};
-        /// and the lesser of the last two.
-        Duration stands{};
         std::optional<Duration> round_trip;  ///< The least RTT.
         // Since begin():
         std::uint64_t packets = 0;

@@ -36,20 +36,11 @@ class RateControl {
             search->represent(ranks);
         }
     }
-    /// The member left the group or is back. With `acker` no receiver leaves.
+    /// Multicast does not reach the member, or reaches it again; or it was dropped.
     void set_away(Rank rank, bool is_away) {
         if (auto* search = std::get_if<PaceSearch>(&policy_)) {
             search->set_away(rank, is_away);
         }
-    }
-    [[nodiscard]] bool is_seeking() const {
-        const auto* search = std::get_if<PaceSearch>(&policy_);
-        return search != nullptr && search->is_seeking();
-    }
-    /// The queue that most receivers' paths have.
-    [[nodiscard]] Duration standing_queue(Instant now) const {
-        const auto* search = std::get_if<PaceSearch>(&policy_);
-        return search != nullptr ? search->standing_queue(now) : Duration::zero();
     }
     [[nodiscard]] std::optional<Instant> deadline() const {
         return std::visit([](const auto& policy) { return policy.deadline(); }, policy_);

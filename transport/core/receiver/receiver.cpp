@@ -259,9 +259,6 @@ void Receiver::Reception::on_first_pass(Instant now, const Datagram& datagram) {
 
 void Receiver::Reception::on_end(Instant now) {
     repairs.on_end(now, reassembly.map().blocks());
-    if (standing.on_end(now)) {
-        adjust_to_standing(now);
-    }
 }
 
 /// True for an OFFER with smaller packets than this member's, but not smaller than agreed.
@@ -409,19 +406,14 @@ void Receiver::Reception::on_release(Instant now, const Datagram& datagram) {
     stop();
 }
 
-/// Members in the group learn the source's progress by multicast, and a member that left learns
-/// it by unicast.
+/// A member that multicast does not reach learns the source's progress by unicast.
 void Receiver::Reception::on_pulse(Instant now, const Datagram& datagram) {
     const auto body = wire::read_pulse(datagram.body);
-    if (!body || datagram.header.rank != config.source || is_over()) {
+    if (!body || datagram.header.rank != config.source || datagram.to_group || is_over()) {
         return;
     }
-    const bool may_fetch = reassembly.has_begun() && !config.holds_already;
-    const bool may_leave = may_fetch && !parities.is_expected();
-    if (standing.on_pulse(now, datagram, *body, may_leave)) {
-        adjust_to_standing(now);
-    }
-    if (datagram.to_group || !may_fetch) {
+    standing.on_pulse(*body);
+    if (!reassembly.has_begun() || config.holds_already) {
         return;
     }
     repairs.set_swarm(standing.is_swarm());
@@ -461,8 +453,6 @@ void Receiver::Reception::on_completion(Instant now, const Completion& completed
         case OperationKind::release:
         case OperationKind::encode:
         case OperationKind::reconstruct:
-        case OperationKind::leave_group:
-        case OperationKind::join_group:
         case OperationKind::connect:
         case OperationKind::hang_up:
             return;
@@ -472,9 +462,7 @@ void Receiver::Reception::on_completion(Instant now, const Completion& completed
 void Receiver::Reception::on_held(Instant now) {
     outcome.phase = Phase::holding;
     outcome.held_at = now;
-    if (standing.on_held(now)) {
-        adjust_to_standing(now);
-    }
+    standing.on_held();
     done.on_held(now);
     if (config.holds_already) {
         outcome.bytes_held = object_bytes;  // And it goes on reporting how the stream arrives.
@@ -599,16 +587,10 @@ void Receiver::Reception::order_finish() {
     reassembly.operations().push_back(finish);
 }
 
-/// Adjusts driver, repair requests and reports to the standing.
+/// Adjusts repair requests and reports to the standing.
 void Receiver::Reception::adjust_to_standing(Instant now) {
-    if (const auto move = standing.take_move()) {
-        Operation operation;
-        operation.kind = *move;
-        reassembly.operations().push_back(operation);
-    }
-    outcome.times_left = standing.times_left();
     repairs.set_outside(now, standing.fetch_bytes_per_s(), standing.is_swarm());
-    reporter.set_away(standing.is_fetching());
+    reporter.set_away(standing.is_unreachable());
 }
 
 void Receiver::Reception::fail(Instant now, Error why) {

@@ -41,7 +41,7 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.endgame_margin_min,
                    .max = limits.repair.timeout_max}},
-      alone_first_{limits.leave.pull_window_first} {
+      alone_first_{limits.fetch.pull_window_first} {
     invariant(limits_.request_chunks_max <= kChunksMax && limits_.endgame_peers <= kCopiesMax,
               "a request's chunks and its copies fit their records");
     asked_.reserve(limits_.requests_max);

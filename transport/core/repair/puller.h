@@ -43,8 +43,8 @@ class Puller {
     /// The first pass is over: the whole link is free for repairs.
     void on_end(Instant now);
 
-    /// This member left the group and fetches the whole object. Its repairs share its path with
-    /// other flows as TCP does, and are no faster than this. 0: it is back in the group.
+    /// Multicast does not reach this member, which fetches the whole object. Its repairs share
+    /// its path with other flows as TCP does, and are no faster than this. 0: it does again.
     void set_alone(Instant now, std::uint64_t bytes_per_s);
     /// Multicast reaches neither this member nor most others, so all fetch the object from each
     /// other (scatter/allgather repair).

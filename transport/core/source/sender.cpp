@@ -6,10 +6,10 @@
 #include "transport/core/feedback/member_watch.h"
 #include "transport/core/feedback/report_board.h"
 #include "transport/core/feedback/representatives.h"
-#include "transport/core/membership/away_members.h"
 #include "transport/core/membership/group_probe.h"
 #include "transport/core/membership/member_ending.h"
 #include "transport/core/membership/readiness.h"
+#include "transport/core/membership/unreachable_members.h"
 #include "transport/core/rate/rate_control.h"
 #include "transport/core/sending/disk_watch.h"
 #include "transport/core/sending/train.h"
@@ -107,7 +107,7 @@ struct Sender::Transmission {
     void take(Instant now, OperationBatch& batch);
     void skip_complete_members();
     void withhold_if_unheard(Instant now);
-    void tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo);
+    void tell_pulse(Instant now, Rank to, std::uint32_t echo);
     void send_to_late(Instant now);
 
     /// True once the OFFERs are over or data is sent: from then on members take silence for a
@@ -151,7 +151,7 @@ struct Sender::Transmission {
     Representatives representatives;
     ReportBoard board;
     RateControl pace;
-    AwayMembers away;
+    UnreachableMembers unreachable;
     MemberWatch watch;
     SourceEnding ending;
     Repeater end;  ///< Repeats END.
@@ -183,7 +183,7 @@ Sender::Transmission::Transmission(const CoreConfig& given,
       representatives{config, limits.feedback, prng},
       board{config, limits.feedback},
       pace{config, limits},
-      away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
+      unreachable{config},
       watch{config, limits, shape.blocks},
       ending{config, limits.ending},
       alive{limits.ending.alive_first, alive_every(config)} {
@@ -267,7 +267,7 @@ void Sender::Transmission::on_ready(Instant now,
     readiness.on_ready(now, datagram.arrived_at, from, ready, holds);
     if (ready.source_time_us == 0) {
         probe.on_call(datagram.arrived_at, from);
-    } else if (!away.is_unreachable(from)) {
+    } else if (!unreachable.has(from)) {
         probe.on_heard(from);
     }
     watch.on_moved(now, from);
@@ -276,7 +276,7 @@ void Sender::Transmission::on_ready(Instant now,
 
 void Sender::Transmission::on_request(Instant now, Rank from, const wire::Request& request) {
     reading.on_request(now, request);
-    if (away.is_fetching(from)) {
+    if (unreachable.has(from)) {
         return repairs.on_alone(now, from, request, control);
     }
     // What was sent to all is still under way, or waits in a queue.
@@ -299,7 +299,7 @@ void Sender::Transmission::on_report(Instant now, Rank from, const wire::Report&
     if (!representatives.has(from)) {
         return;  // It is alive, but reports too rarely to be followed.
     }
-    if (away.is_fetching(from)) {
+    if (unreachable.has(from)) {
         return;  // It hears no multicast, or nothing that shows how the stream goes.
     }
     board.on_report(now, from, report);
@@ -322,8 +322,8 @@ void Sender::Transmission::on_done(Instant now, Rank from, const wire::Done& don
     control.push_peer(wire::PacketType::done_ack, from, wire::write(done));
 }
 
-/// The reports of a member outside the group no longer count for the stream, and it gets the
-/// source's progress by unicast; OFFERs too, if multicast does not reach it.
+/// The reports of a member that multicast does not reach no longer count for the stream, and it
+/// gets OFFERs and the source's progress by unicast.
 void Sender::Transmission::on_left(Instant now,
                                    const Datagram& datagram,
                                    const wire::Left& left) {
@@ -331,14 +331,13 @@ void Sender::Transmission::on_left(Instant now,
     if (from == config.own || from.value() >= config.members) {
         return;
     }
-    if (away.on_left(from, left)) {
-        const bool is_away = away.is_away(from);
-        board.set_away(now, from, is_away);
-        pace.set_away(from, is_away);
+    if (unreachable.on_left(from, left)) {
+        board.set_away(now, from, unreachable.has(from));
+        pace.set_away(from, unreachable.has(from));
         repairs.set_representatives(board.present());
         withhold_if_unheard(now);
     }
-    if (!away.is_unreachable(from)) {
+    if (!unreachable.has(from)) {
         probe.on_heard(from);
     } else if (config.unreached_policy == UnreachedPolicy::fail) {
         probe.on_call(datagram.arrived_at, from);
@@ -348,7 +347,7 @@ void Sender::Transmission::on_left(Instant now,
     // What is to fail because of it fetches nothing first.
     const bool will_fail =
         probe.looks() && is_early() && config.unreached_policy == UnreachedPolicy::fail;
-    if (away.is_unreachable(from) && !will_fail && !readiness.ready().has(from)) {
+    if (unreachable.has(from) && !will_fail && !readiness.ready().has(from)) {
         control.push_peer(wire::PacketType::offer, from, readiness.offer(now));
     }
     tell_pulse(now, from, left.id);
@@ -504,12 +503,6 @@ void Sender::Transmission::work_on_object(Instant now) {
         pace.poll(now, pacer, pass().is_waiting());
         outcome.rate_found_bytes_per_s = pace.capacity();
         replace_representatives(now);
-        if (!pace.is_seeking()) {
-            away.start(now);
-        }
-        if (away.is_due(now)) {
-            tell_pulse(now, std::nullopt, 0);
-        }
     }
     if (end.is_due(now)) {
         control.push_group(wire::PacketType::end, wire::write(wire::End{shape.blocks}));
@@ -540,7 +533,7 @@ void Sender::Transmission::replace_representatives(Instant now) {
     representatives.start(now);
     const auto can_represent = [this](Rank rank) {
         return readiness.ready().has(rank) && !ending.settled().has(rank) &&
-               !away.is_away(rank);
+               !unreachable.has(rank);
     };
     if (!representatives.poll(now, can_represent)) {
         return;
@@ -655,8 +648,7 @@ std::optional<Instant> Sender::Transmission::next() const {
             first = earlier(first, std::max(burst_at, open_at.value_or(kLongAgo)));
         }
         if (is_streaming()) {
-            first = earlier(first, earlier(pace.deadline(), away.deadline()));
-            first = earlier(first, representatives.deadline());
+            first = earlier(first, earlier(pace.deadline(), representatives.deadline()));
         }
         if (!pass().has_loaded_all()) {
             first = earlier(first, reading.deadline());
@@ -679,7 +671,7 @@ void Sender::Transmission::fill(Instant now, SendBatch& batch) {
     }
     const auto sends = std::span{batch.sends}.subspan(sends_before);
     pace.on_sends(now, sends);
-    away.on_sends(sends);
+    unreachable.on_sends(sends);
     outcome.packets_sent += batch.packets - before;
     is_idle = !has_data_to_send();
 }
@@ -761,7 +753,7 @@ void Sender::Transmission::skip_complete_members() {
 /// request everything.
 void Sender::Transmission::withhold_if_unheard(Instant now) {
     if (!is_streaming() || !readiness.is_complete() ||
-        !away.are_all_away(ending.settled(), config.source)) {
+        !unreachable.are_all(ending.settled(), config.source)) {
         return;
     }
     pass().withhold(0);
@@ -775,17 +767,11 @@ void Sender::Transmission::withhold_if_unheard(Instant now) {
 }
 
 /// How far the pass is, and when that was.
-void Sender::Transmission::tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo) {
+void Sender::Transmission::tell_pulse(Instant now, Rank to, std::uint32_t echo) {
     const Position whole{.block = shape.blocks, .chunk = 0};
-    wire::Pulse body = away.pulse(now,
-                                  {.cursor = is_streaming() ? pass().cursor() : whole,
-                                   .queue = pace.standing_queue(now)});
-    body.echo = echo;
-    if (to) {
-        control.push_peer(wire::PacketType::pulse, *to, wire::write(body));
-    } else {
-        control.push_group(wire::PacketType::pulse, wire::write(body));
-    }
+    const Position cursor = is_streaming() ? pass().cursor() : whole;
+    control.push_peer(
+        wire::PacketType::pulse, to, wire::write(unreachable.pulse(now, cursor, echo)));
 }
 
 /// A member that was late for a small object receives it right after the OFFER, which takes no

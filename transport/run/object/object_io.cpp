@@ -143,8 +143,6 @@ Performed SinkIo::perform(const core::Operation& operation, MutableBytes buffer)
         case core::OperationKind::release:
         case core::OperationKind::encode:
         case core::OperationKind::reconstruct:
-        case core::OperationKind::leave_group:
-        case core::OperationKind::join_group:
         case core::OperationKind::connect:
         case core::OperationKind::hang_up:
             break;

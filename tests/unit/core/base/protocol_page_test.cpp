@@ -164,19 +164,8 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, confirming_members_max);
     SAYS(ending, answer_late_member);
     SAYS(ending, finish_factor);
-    SAYS(leave, pulse_interval);
-    SAYS(leave, queue_window);
-    SAYS(leave, queue_least);
-    SAYS(leave, queue_packets);
-    SAYS(leave, queue_most);
-    SAYS(leave, stand_time);
-    SAYS(leave, lacking_percent);
-    SAYS(leave, away_percent_max);
-    SAYS(leave, relief_time);
-    SAYS(leave, free_time);
-    SAYS(leave, leaves_max);
-    SAYS(leave, left_interval);
-    SAYS(leave, pull_window_first);
+    SAYS(fetch, left_interval);
+    SAYS(fetch, pull_window_first);
 #undef SAYS
     constants["outbox_max"] = plain(all.outbox_max);
     constants["descriptors_max"] = plain(all.descriptors_max);

@@ -94,7 +94,7 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     world.report(Rank{0},
                  R"({"seconds":1.5,"bytes_read":10,"packets_lost":2,"packet_payload":1408})");
     world.report(Rank{1},
-                 R"({"seconds":2.5,"packets_lost":3,"group_left":true,"packet_payload":9})");
+                 R"({"seconds":2.5,"packets_lost":3,"group_unheard":true,"packet_payload":9})");
     const Verdict verdict{.state = VerdictState::ok};
     StageView view = world.view();
     view.plan = &world.plan;
@@ -107,7 +107,7 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     CHECK(why["seconds"]["total"] == 10.0);
     CHECK(why["packets_lost"] == 5);
     CHECK(why["bytes_read"] == 10);
-    CHECK(why["left_group"] == json::array({"n1"}));
+    CHECK(why["unheard_group"] == json::array({"n1"}));
     CHECK(why["slowest"][0]["node"] == "n1");
     CHECK(why["transport"] == "udp multicast");
     CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("239.1.2.3"));

@@ -181,8 +181,8 @@ TEST_CASE("a node's statistics reach the root, however much its worker reports")
     const std::string line = R"({"digest":")" + std::string(600, 'f') +
                              R"(","seconds":2.5,"packets_lost":3,"packets_repaired":4,)" +
                              R"("bytes_read":5,"bytes_here":6,"packet_payload":1444,)" +
-                             R"("group_left":"once","group_unheard":"so"})";
-    CHECK(risen(line) == R"({"bytes_here":6,"bytes_read":5,"group_left":true,)"
+                             R"("group_relayed":"once","group_unheard":"so"})";
+    CHECK(risen(line) == R"({"bytes_here":6,"bytes_read":5,"group_relayed":true,)"
                          R"("group_unheard":true,"packets_lost":3,)"
                          R"("packets_repaired":4,"seconds":2.5})");
     CHECK(risen(R"({"seconds":1,"packet_payload":1444})", true) ==
