@@ -35,12 +35,18 @@ bool take_privileged_port(int fd, IpFamily family) {
     constexpr unsigned kEnd = 665;    // The kernel's NFS client has those from here on.
     constexpr unsigned kCount = kEnd - kFirst;
     static_assert(kEnd <= kUnprivilegedPorts);
+    // A management controller that shares the network interface takes what comes to these.
+    constexpr std::uint16_t kRmcp = 623;
+    constexpr std::uint16_t kSecureRmcp = 664;
     // A service that starts later can still listen there, and a port whose last connection went
     // to another peer can be used again at once.
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     const unsigned begin = random_value<std::uint16_t>();
     for (unsigned tries = 0; tries < kCount; ++tries) {
         const auto port = static_cast<std::uint16_t>(kFirst + (begin + tries) % kCount);
+        if (port == kRmcp || port == kSecureRmcp) {
+            continue;
+        }
         const SocketAddress any = Address{.ip = {.family = family}, .port = port}.to_socket();
         if (::bind(fd, any.get(), any.length) == 0) {
             return true;

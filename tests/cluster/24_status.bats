@@ -66,7 +66,7 @@ submit_moving() {
   ask n0 root explain "$JOB" --json > "$WORK/said"
   jq -e '.ended[0].seconds.total > 0' "$WORK/said"
   jq -e '.ended[0].slowest[2].seconds > 0' "$WORK/said"
-  [ "$(jq -c '.ended[0].left_group' "$WORK/said")" = '[]' ]
+  [ "$(jq -c '.ended[0].unheard_group' "$WORK/said")" = '[]' ]
   run -2 ask n0 bob explain "$JOB"
   run -64 ask n0 bob explain
 }

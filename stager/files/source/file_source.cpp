@@ -46,12 +46,13 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
                                                      std::uint64_t page_room) {
     std::vector<std::unique_ptr<SourceItem>> items;
     PageShares shares{page_room};
+    HeldRoom room;
     Manifest manifest;
     std::uint64_t bytes = 0;
     for (const SourceOrder& order : orders) {
         Result<std::unique_ptr<SourceItem>> item =
             order.trouble ? Result<std::unique_ptr<SourceItem>>{*order.trouble}
-                          : open_source(order.path, order.is_plain, order.choice);
+                          : open_source(order.path, order.is_plain, order.choice, room);
         if (!item && !order.where.empty()) {
             item = std::move(item).error().within(order.where);
         }

@@ -8,8 +8,6 @@ namespace {
 /// A member that was not written to for so long is expected to stay as it is.
 constexpr std::chrono::seconds kLately{60};
 constexpr std::uint64_t kSmallMax = 256U << 10U;  ///< Bytes of a member that is held in memory.
-constexpr std::uint64_t kBytesMax = 16U << 20U;   ///< Of all members in memory.
-constexpr std::size_t kFilesMax = 64;             ///< Descriptors.
 constexpr int kReadsMax = 3;
 
 std::chrono::nanoseconds time_of(const timespec& time) {
@@ -44,12 +42,16 @@ bool read_steadily(int file, struct stat& status, std::vector<std::byte>& bytes)
 
 }  // namespace
 
-void HeldMembers::take(
-    std::uint32_t node, int at, const std::string& name, int no_follow, struct stat& status) {
+void HeldMembers::take(HeldRoom& room,
+                       std::uint32_t node,
+                       int at,
+                       const std::string& name,
+                       int no_follow,
+                       struct stat& status) {
     const bool is_young = now_ - time_of(status.st_mtim) < kLately;
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    const bool is_small = size <= kSmallMax && size <= kBytesMax - bytes_;
-    if (!is_young || size == 0 || (!is_small && files_ == kFilesMax)) {
+    const bool is_small = size <= kSmallMax && size <= room.bytes;
+    if (!is_young || size == 0 || (!is_small && room.files == 0)) {
         return;
     }
     HeldMember held;
@@ -60,14 +62,14 @@ void HeldMembers::take(
         return;  // The walk itself reports what is wrong with it.
     }
     if (is_small && static_cast<std::uint64_t>(now.st_size) <= kSmallMax &&
-        read_steadily(held.file.get(), now, held.bytes)) {
-        bytes_ += held.bytes.size();
+        read_steadily(held.file.get(), now, held.bytes) && held.bytes.size() <= room.bytes) {
+        room.bytes -= held.bytes.size();
         held.file.reset();
-    } else if (files_ == kFilesMax) {
+    } else if (room.files == 0) {
         return;
     } else {
         held.bytes.clear();
-        ++files_;
+        --room.files;
     }
     status = now;
     all_.emplace(node, std::move(held));

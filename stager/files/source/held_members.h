@@ -20,6 +20,12 @@
 
 namespace stage {
 
+/// What a source's trees may hold together.
+struct HeldRoom {
+    std::uint64_t bytes = 16U << 20U;  ///< Of members in memory.
+    std::size_t files = 64;            ///< Descriptors.
+};
+
 /// A held member has one of these.
 struct HeldMember {
     std::vector<std::byte> bytes;  ///< The whole file.
@@ -32,9 +38,10 @@ class HeldMembers {
     explicit HeldMembers(std::chrono::nanoseconds now) : now_{now} {}
 
     /// Holds the regular file `name` in the directory `at` as member `node`, if it was written
-    /// to lately and the limits allow it. `status` becomes that of the held file.
+    /// to lately and there is room, which it takes. `status` becomes that of the held file.
     /// `no_follow`: O_NOFOLLOW, or 0 for a link that is followed.
-    void take(std::uint32_t node,
+    void take(HeldRoom& room,
+              std::uint32_t node,
               int at,
               const std::string& name,
               int no_follow,
@@ -46,8 +53,6 @@ class HeldMembers {
   private:
     std::chrono::nanoseconds now_;
     std::map<std::uint32_t, HeldMember> all_;
-    std::uint64_t bytes_ = 0;
-    std::size_t files_ = 0;
 };
 
 }  // namespace stage

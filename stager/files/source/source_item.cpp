@@ -91,10 +91,11 @@ Error changed_while_read(const std::string& path, bool is_member) {
 
 Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
                                                 bool is_plain,
-                                                const TreeChoice& choice) {
+                                                const TreeChoice& choice,
+                                                HeldRoom& room) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-        TRY(auto tree, SourceTree::open(path, choice));
+        TRY(auto tree, SourceTree::open(path, choice, room));
         return std::unique_ptr<SourceItem>{std::make_unique<SourceTree>(std::move(tree))};
     }
     TRY(auto file, SourceFile::open(path));

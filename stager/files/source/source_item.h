@@ -6,6 +6,7 @@
 
 #include "stager/content/source_stamp.h"
 #include "stager/files/manifest/manifest.h"
+#include "stager/files/source/held_members.h"
 #include "stager/files/source/tree_choice.h"
 #include "transport/os/unique_fd.h"
 
@@ -93,9 +94,10 @@ class SourceItem {
 
 /// Opens the file or directory at the absolute `path`, with the caller's rights and through
 /// symbolic links, since the user named it; anything else is refused with an error, unopened.
-/// `is_plain`: only the bytes of a file, with zeros for holes.
+/// `is_plain`: only the bytes of a file, with zeros for holes. A tree takes of `room`.
 [[nodiscard]] Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
                                                               bool is_plain,
-                                                              const TreeChoice& choice);
+                                                              const TreeChoice& choice,
+                                                              HeldRoom& room);
 
 }  // namespace stage

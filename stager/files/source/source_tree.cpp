@@ -28,7 +28,9 @@ std::optional<SourceStamp> stamp_on(int top, const std::string& path, const Walk
 
 }  // namespace
 
-Result<SourceTree> SourceTree::open(std::string path, const TreeChoice& choice) {
+Result<SourceTree> SourceTree::open(std::string path,
+                                    const TreeChoice& choice,
+                                    HeldRoom& room) {
     while (path.size() > 1 && path.ends_with('/')) {
         path.pop_back();
     }
@@ -37,7 +39,7 @@ Result<SourceTree> SourceTree::open(std::string path, const TreeChoice& choice) 
     if (!top || ::fstat(top.get(), &status) != 0) {
         return source_error(path, errno);
     }
-    TRY(auto tree, walk_tree(top, path, choice));
+    TRY(auto tree, walk_tree(top, path, choice, &room));
     return SourceTree{std::move(path), std::move(top), std::move(tree), status};
 }
 
@@ -163,6 +165,10 @@ Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
     }
     const std::vector<TreePiece> pieces = index().pieces(offset - own, length);
     for (const TreePiece& piece : pieces) {
+        const HeldMember* const held = tree_->held.find(piece.node);
+        if (held != nullptr && !held->file) {
+            continue;  // It is in memory.
+        }
         Reading now;
         TRY(open_file(piece.node, now));
         const TreeNode file = index().node(piece.node);

@@ -17,9 +17,10 @@ namespace stage {
 
 class SourceTree final : public SourceItem {
   public:
-    /// Walks through the absolute `path`.
+    /// Walks through the absolute `path`. The tree takes of `room` what it holds.
     [[nodiscard]] static Result<SourceTree> open(std::string path,
-                                                 const TreeChoice& choice = {});
+                                                 const TreeChoice& choice,
+                                                 HeldRoom& room);
 
     [[nodiscard]] const TreeIndex& index() const { return tree_->index; }
 

@@ -31,9 +31,11 @@ class Walk {
     Walk(const UniqueFd& top,
          std::string path,
          const TreeChoice& choice,
+         HeldRoom& room,
          std::chrono::nanoseconds now)
         : path_{std::move(path)},
           choice_{choice},
+          room_{room},
           begun_{now},
           tree_{.index = {}, .stamper = TreeStamper{now}, .held = HeldMembers{now}},
           directories_{
@@ -159,7 +161,7 @@ class Walk {
         }
         const std::uint32_t index = tree_.index.size();
         if (S_ISREG(status.st_mode)) {
-            tree_.held.take(index, at, name, no_follow_, status);
+            tree_.held.take(room_, index, at, name, no_follow_, status);
         }
         TreeNode node = described(name, parent, status);
         tree_.newest = index == 0 ? node.mtime : std::max(tree_.newest, node.mtime);
@@ -336,6 +338,7 @@ class Walk {
 
     std::string path_;
     const TreeChoice& choice_;
+    HeldRoom& room_;
     std::chrono::nanoseconds begun_;
     uid_t user_ = ::geteuid();
     WalkedTree tree_;
@@ -354,11 +357,16 @@ class Walk {
 
 Result<WalkedTree> walk_tree(const UniqueFd& top,
                              const std::string& path,
-                             const TreeChoice& choice) {
+                             const TreeChoice& choice,
+                             HeldRoom* room) {
     constexpr int kMostWalks = 3;
     for (int walks = 1;; ++walks) {
-        Walk walk{top, path, choice, std::chrono::system_clock::now().time_since_epoch()};
+        HeldRoom left = room != nullptr ? *room : HeldRoom{.bytes = 0, .files = 0};
+        Walk walk{top, path, choice, left, std::chrono::system_clock::now().time_since_epoch()};
         Result<WalkedTree> tree = walk.run(/*is_last_walk=*/walks == kMostWalks);
+        if (tree && room != nullptr) {
+            *room = left;
+        }
         if (tree || !walk.has_moved() || walks == kMostWalks) {
             return tree;
         }

@@ -43,9 +43,11 @@ struct WalkedTree {
 /// change, new files are left out, but it fails if the list might lack a member that moved from
 /// one directory to another.
 ///
-/// `top` is the open directory (O_PATH suffices), `path` its name in messages.
+/// `top` is the open directory (O_PATH suffices), `path` its name in messages. The tree takes
+/// of `room` what it holds; without it the tree holds nothing.
 [[nodiscard]] Result<WalkedTree> walk_tree(const UniqueFd& top,
                                            const std::string& path,
-                                           const TreeChoice& choice = {});
+                                           const TreeChoice& choice = {},
+                                           HeldRoom* room = nullptr);
 
 }  // namespace stage

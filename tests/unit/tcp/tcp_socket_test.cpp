@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 namespace stage {
@@ -69,6 +70,35 @@ TEST_CASE("both ends of a connection time out sooner than TCP by itself", "[tcp]
         CHECK(least_timeout(socket) >= 50'000);  // In whole ticks of the kernel.
         CHECK(least_timeout(socket) < 100'000);
     }
+}
+
+TEST_CASE("a listener's filter has room for a thousand hosts, and drops all others", "[tcp]") {
+    const Address own = *Address::parse("127.0.0.1", 0);
+    const std::size_t at = GENERATE(0U, 249U, 250U, 251U, 999U, 1000U);
+    CAPTURE(at);
+    std::vector<IpAddress> hosts;
+    for (int i = 0; i < 1000; ++i) {
+        const std::string text =
+            "192.168." + std::to_string(i / 200) + '.' + std::to_string(1 + i % 200);
+        hosts.push_back(Address::parse(text, 0)->ip);
+    }
+    if (at < hosts.size()) {
+        hosts[at] = own.ip;
+    }
+    const auto listener = tcp::open_listener(own, {43'201, 43'300}, {});
+    REQUIRE(listener);
+    tcp::drop_others(listener->get(), hosts);
+    socklen_t instructions = 0;
+    REQUIRE(::getsockopt(listener->get(), SOL_SOCKET, SO_GET_FILTER, nullptr, &instructions) ==
+            0);
+    CHECK(instructions > hosts.size());
+    const auto place = udp::bound_address(listener->get());
+    REQUIRE(place);
+    const auto child = tcp::begin_connection(own, *place, {});
+    REQUIRE(child);
+    pollfd stands{.fd = child->get(), .events = POLLOUT, .revents = 0};
+    const bool is_member = at < hosts.size();
+    CHECK(::poll(&stands, 1, is_member ? 10'000 : 50) == (is_member ? 1 : 0));
 }
 
 TEST_CASE("a multipath listener takes multipath connections and plain ones", "[tcp]") {

@@ -282,6 +282,38 @@ TEST_CASE("a member that changes while it is read is read again") {
     }
 }
 
+TEST_CASE("trees hold members as far as their source has room") {
+    const Scratch from;
+    from.write("t/one", "0123456789");
+    from.write("t/two", "0123456789");
+    const UniqueFd top{::open(from.path("t").c_str(), O_PATH | O_DIRECTORY)};
+    HeldRoom room{.bytes = 15, .files = 0};
+    const auto tree = walk_tree(top, from.path("t"), {}, &room);
+    REQUIRE(tree);
+    CHECK(room.bytes == 5);
+    CHECK((tree->held.find(1) == nullptr) != (tree->held.find(2) == nullptr));
+    HeldRoom descriptors{.bytes = 0, .files = 1};
+    REQUIRE(walk_tree(top, from.path("t"), {}, &descriptors));
+    CHECK(descriptors.files == 0);
+}
+
+TEST_CASE("a member that changed is named, not one that is held in memory") {
+    const Scratch from;
+    from.write("t/held", "young");
+    const std::string path = from.write("t/old", "content");
+    age(path);
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
+    REQUIRE(source);
+    REQUIRE(test::blocks_of(**source));
+    std::fstream{path, std::ios::in | std::ios::out}.write("CONTENT", 7);
+    std::vector<std::byte> room(kBlockBytes);
+    const auto again = (*source)->read(BlockIndex{2}, room);
+    REQUIRE_FALSE(again);
+    CHECK_THAT(again.error().sentence(), Contains(path + ": changed while it was read"));
+    CHECK(again.error().blame() == Blame::user);
+}
+
 TEST_CASE("a file that was empty and has grown is no file of /proc") {
     const Scratch from;
     from.write("grown", "x");
