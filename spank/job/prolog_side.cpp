@@ -44,7 +44,7 @@ Duration PrologSide::announce_limit() const {
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): both limits are members alike
 Duration PrologSide::conclude_limit() const {
-    return kConnectTimeout + kAnswerTimeout + kKillGrace;
+    return kDetachTime + kConnectTimeout + kAnswerTimeout + kKillGrace;
 }
 
 Status PrologSide::announce(const SpankHandle& handle) const {

@@ -1,5 +1,6 @@
 #include "spank/job/user_mounts.h"
 
+#include "transport/os/clock.h"
 #include "transport/os/root_directory.h"
 #include "transport/os/unique_fd.h"
 
@@ -14,14 +15,18 @@
 #include <climits>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <tuple>
 
 namespace stage {
 namespace {
 
 /// The most mounts that are detached at one job's end. A user can make more, but not at once.
 constexpr int kMountsMax = 1024;
+/// A mount whose path is renamed all the time is tried so often.
+constexpr int kTriesMax = 3;
 constexpr const char* kHostPrefix = ".host.";
 
 struct Mount {
@@ -52,9 +57,15 @@ std::string as_mounted(const std::string& path) {
     return real == nullptr ? std::string{} : std::string{real};
 }
 
-/// The outermost mount that is to go: on the way to it nothing else is mounted.
-std::optional<Mount> outermost(const std::string& stage_root, const std::string& job) {
+using Tries = std::map<std::string, int>;  ///< By the mounts' ids.
+
+/// The outermost mount that is to go: on the way to it nothing else is mounted. The job's own
+/// come first, and those that were tried before last.
+std::optional<Mount> outermost(const std::string& stage_root,
+                               const std::string& job,
+                               const Tries& tries) {
     std::optional<Mount> found;
+    std::tuple<int, bool, std::size_t> best;
     std::ifstream table{"/proc/self/mountinfo"};
     for (std::string line; std::getline(table, line);) {
         std::istringstream fields{line};
@@ -69,9 +80,13 @@ std::optional<Mount> outermost(const std::string& stage_root, const std::string&
         std::string below = point.substr(stage_root.size() + 1);
         const std::string first = below.substr(0, below.find('/'));
         // Of mounts over each other the one that was made last is reached; it stands last.
+        const auto tried = tries.find(id);
+        const std::tuple order{
+            tried == tries.end() ? 0 : tried->second, first != job, below.size()};
         if ((first == job || first.starts_with(kHostPrefix)) &&
-            (!found || below.size() <= found->below.size())) {
+            std::get<0>(order) < kTriesMax && (!found || order <= best)) {
             found = Mount{std::move(id), std::move(below)};
+            best = order;
         }
     }
     return found;
@@ -111,19 +126,24 @@ bool detach(int stage_root, const Mount& mount) {
 Status detach_user_mounts(const std::string& path, std::uint32_t job_id) {
     const std::string job = std::to_string(job_id);
     const std::string stage_root = as_mounted(path);
-    std::optional<Mount> mount = stage_root.empty() ? std::nullopt : outermost(stage_root, job);
+    Tries tries;
+    std::optional<Mount> mount =
+        stage_root.empty() ? std::nullopt : outermost(stage_root, job, tries);
     if (!mount) {
         return {};
     }
     TRY(const UniqueFd root, open_root_directory("StageRoot", stage_root, false));
-    for (int left = kMountsMax; mount && left > 0; --left) {
+    const Instant until = read_clock() + kDetachTime;
+    Status all;
+    for (int left = kMountsMax; mount && left > 0 && read_clock() < until; --left) {
         if (!detach(root.get(), *mount)) {
-            return Error::from_errno(Blame::node,
-                                     "unmounting " + stage_root + '/' + mount->below);
+            all =
+                Error::from_errno(Blame::node, "unmounting " + stage_root + '/' + mount->below);
+            ++tries[mount->id];
         }
-        mount = outermost(stage_root, job);
+        mount = outermost(stage_root, job, tries);
     }
-    return {};
+    return all;
 }
 
 }  // namespace stage

@@ -6,16 +6,22 @@
 #pragma once
 
 #include "transport/base/result.h"
+#include "transport/base/units.h"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 namespace stage {
 
+/// How long detach_user_mounts() begins to detach another mount.
+inline constexpr Duration kDetachTime = std::chrono::seconds{5};
+
 /// Detaches (umount2(2), MNT_DETACH) every mount at or below `stage_root`/`job_id`, and those
 /// over the directories of PMIx hosts (`stage_root`/.host.N), which have no use at all. No
 /// mounted file system is entered or asked, since its server may never answer. No symbolic link
-/// is followed.
+/// is followed. The job's own mounts go first. One that can't be detached keeps no other one;
+/// the last such failure is returned.
 [[nodiscard]] Status detach_user_mounts(const std::string& stage_root, std::uint32_t job_id);
 
 }  // namespace stage

@@ -19,10 +19,20 @@ bool excludes(std::string pattern, std::string_view path, bool is_directory) {
         }
         pattern.pop_back();
     }
+    // rsync's: "**/" also stands for no directory, and "/***" for one and all in it.
+    constexpr std::string_view kAll = "/***";
+    if (is_directory && pattern.size() > kAll.size() && pattern.ends_with(kAll) &&
+        excludes(pattern.substr(0, pattern.size() - kAll.size()), path, true)) {
+        return true;
+    }
     if (pattern.starts_with('/')) {
         return matches(pattern.substr(1), path);
     }
-    const bool is_of_name = pattern.find('/') == std::string::npos;
+    if (pattern.starts_with("**/") && excludes('/' + pattern.substr(3), path, is_directory)) {
+        return true;
+    }
+    const bool is_of_name =
+        pattern.find('/') == std::string::npos && pattern.find("**") == std::string::npos;
     for (std::size_t begin = is_of_name ? path.rfind('/') + 1 : 0;;) {
         if (matches(pattern, path.substr(begin))) {
             return true;

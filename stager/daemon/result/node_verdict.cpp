@@ -36,7 +36,7 @@ Verdict with_paths(const GroupVerdict& verdict, const SettledFacts& known) {
         own.blame = known.own_failure->blame;
         own.sentence = printable(known.own_failure->sentence);
     }
-    if (is_failure(own.state) && known.port_beyond_range) {
+    if (is_failure(own.state) && own.blame != Blame::user && known.port_beyond_range) {
         own.sentence += "; the worker here listened on TCP port " +
                         std::to_string(*known.port_beyond_range) +
                         ", which a firewall may block: other programs have the TCP ports of "

@@ -290,6 +290,7 @@ void NodeRun::abort(Blame blame, const std::string& sentence) {
         wire_up_->abort();  // Second, so that the worker knows why PMIx fails.
     }
     if (!worker_) {
+        free_port();
         drop_wire_up();
     }
 }
@@ -303,8 +304,14 @@ void NodeRun::release() {
         worker_->send(WorkerRelease{});
         worker_->kill_after(kReleaseMax);
     } else {
+        free_port();
         drop_wire_up();
     }
+}
+
+void NodeRun::free_port() {
+    sockets_ = {};
+    port_.reset();
 }
 
 void NodeRun::drop_worker() {
@@ -312,7 +319,7 @@ void NodeRun::drop_worker() {
         // Not within its own callback.
         basics_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
         worker_.reset();
-        port_.reset();
+        free_port();
     }
 }
 
@@ -414,8 +421,7 @@ void NodeRun::open_sockets() {
 }
 
 StagePorts NodeRun::borrow_port() {
-    sockets_ = {};
-    port_.reset();
+    free_port();
     if (resources_.ports.has_taken()) {  // Their programs may have ended since.
         resources_.ports.hold(basics_.config.data_port_range);
     }
@@ -430,8 +436,7 @@ StagePorts NodeRun::borrow_port() {
 void NodeRun::move(std::uint16_t port) {
     order_.plan.group_port = port;
     waits_for_port_ = false;
-    sockets_ = {};
-    port_.reset();
+    sockets_ = {};  // (A worker that ends now still has the port.)
     go_direct();
 }
 

@@ -122,6 +122,7 @@ class NodeRun final : private WireUpOwner {
     void on_worker_message(FromWorker message);
     void on_worker_ended(const std::string& why);
     void drop_worker();
+    void free_port();
     void restart_worker();
     void hold_outcome(WorkerOutcome outcome);
     void report_outcome();

@@ -14,6 +14,14 @@ bool excludes(const char* pattern, std::string_view path, bool is_directory = fa
 
 TEST_CASE("a pattern without a slash matches a name anywhere") {
     CHECK(excludes("*.log", "a.log"));
+    CHECK(excludes("**/key", "key"));
+    CHECK(excludes("**/key", "a/b/key"));
+    CHECK(excludes("**/cache/", "cache", true));
+    CHECK(excludes("/data/***", "data", true));
+    CHECK(excludes("data/***", "a/data", true));
+    CHECK(excludes("/data/***", "data/x"));
+    CHECK_FALSE(excludes("/data/***", "a/data", true));
+    CHECK(excludes("a**z", "a/b/z"));
     CHECK(excludes("*.log", "a/b/.c.log"));
     CHECK_FALSE(excludes("*.log", "a.log/b"));
     CHECK_FALSE(excludes("log", "a.log"));

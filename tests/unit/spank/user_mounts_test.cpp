@@ -2,11 +2,18 @@
 
 #include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <vector>
 
 using namespace stage;
 
@@ -25,6 +32,7 @@ class MountWorld {
 
     void mount(const std::string& on) const { bind(outside_.path(), on); }
     void mount_file(const std::string& on) const { bind(outside_.write("f", "x"), on); }
+    void make(const std::string& name) const { stage_.directory(name, 0755); }
     [[nodiscard]] const std::string& path() const { return stage_.path(); }
     [[nodiscard]] bool is_mounted(const std::string& on) const {
         std::ifstream table{"/proc/self/mountinfo"};
@@ -100,4 +108,36 @@ TEST_CASE("the mounts of other jobs stay", "[root]") {
     CHECK(world.is_mounted("77"));
     CHECK(detach_user_mounts(world.path() + "//", 77));
     CHECK_FALSE(world.is_mounted("77"));
+}
+
+TEST_CASE("a mount whose path is too long for the kernel's calls keeps no other one",
+          "[root]") {
+    if (!is_root() || !may_mount()) {
+        return;
+    }
+    const MountWorld world;
+    world.make(".host.0/a");
+    world.make(".host.0/a/m");
+    world.mount(".host.0/a/m");
+    world.mount("7/sub");
+    world.mount(".host.0/d");
+    const std::string name(250, 'n');
+    const UniqueFd host{::open((world.path() + "/.host.0").c_str(), O_PATH | O_DIRECTORY)};
+    std::vector<int> chain{host.get()};
+    while (chain.size() * name.size() < PATH_MAX + name.size()) {
+        REQUIRE(::mkdirat(chain.back(), name.c_str(), 0755) == 0);
+        chain.push_back(::openat(chain.back(), name.c_str(), O_PATH | O_DIRECTORY));
+    }
+    REQUIRE(::renameat(host.get(), "a", chain.back(), "a") == 0);
+    CHECK_FALSE(detach_user_mounts(world.path(), 7));
+    CHECK_FALSE(world.is_mounted("7/sub"));
+    CHECK_FALSE(world.is_mounted(".host.0/d"));
+    REQUIRE(::renameat(chain.back(), "a", host.get(), "a") == 0);
+    while (chain.size() > 1) {
+        ::close(chain.back());
+        chain.pop_back();
+        CHECK(::unlinkat(chain.back(), name.c_str(), AT_REMOVEDIR) == 0);
+    }
+    CHECK(detach_user_mounts(world.path(), 7));
+    CHECK_FALSE(world.is_mounted(".host.0/a/m"));
 }

@@ -81,6 +81,8 @@ TEST_CASE("a failure names the port on which a worker listened if a firewall may
                Catch::StartsWith("node n1: no connection; ") &&
                    Catch::Contains("TCP port 40123") && Catch::Contains("DataPortRange"));
     CHECK(node_verdict({VerdictState::ok, Blame::node, ""}, known).verdict.sentence.empty());
+    const GroupVerdict users{VerdictState::failed, Blame::user, "/x: No such file"};
+    CHECK(node_verdict(users, known).verdict.sentence == "/x: No such file");
 }
 
 TEST_CASE("a dropped node's tasks may not start, and the others' know its name") {
