@@ -136,7 +136,8 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   JOB=999999
   lab stop n1 stagecastd
   lab on n1 bash -c "install -d -m 700 -o alice -g alice /var/spool/stagecast/$JOB; mkdir /tmp/below
-    bindfs -o nonempty,allow_other /tmp/below /var/spool/stagecast/$JOB && pkill -STOP -x bindfs"
+    bindfs -o nonempty,allow_other /tmp/below /var/spool/stagecast/$JOB || exit 1
+    pkill -STOP -x bindfs"
   lab start n1 stagecastd
   lab exec -u bob -d /tmp timeout -k 5 "$JOB_TIMEOUT" srun -N2 --stage-file=/etc/services \
     bash -c 'cmp $STAGECAST_DIR/services /etc/services && echo same' > "$WORK/out"

@@ -29,7 +29,8 @@ bool may_name_array(std::string_view specs) {
     const auto parsed = parse_serialized(specs);
     return parsed && std::ranges::any_of(*parsed, [](const StageSpec& spec) {
                return spec.is_list || has_array_pattern(spec.source) ||
-                      has_array_pattern(spec.destination);
+                      has_array_pattern(spec.destination) ||
+                      std::ranges::any_of(spec.excludes, has_array_pattern);
            });
 }
 

@@ -163,6 +163,7 @@ Status UnpackTree::make_room_for(const Member& member) {
     if (Status room = take(0, 1); !room) {
         return room;
     }
+    left_out_.erase(member.parts);
     const char* name = member.parts.back().c_str();
     if (::unlinkat(here(), name, 0) == 0 || errno == ENOENT) {
         return {};

@@ -2,6 +2,8 @@
 
 #include "stager/disk/disk_io.h"
 
+#include <algorithm>
+
 namespace stage {
 namespace {
 
@@ -9,6 +11,7 @@ namespace {
 constexpr std::chrono::seconds kLately{60};
 constexpr std::uint64_t kSmallMax = 256U << 10U;  ///< Bytes of a member that is held in memory.
 constexpr int kReadsMax = 3;
+constexpr std::uint64_t kTailBytes = 64U << 10U;
 
 std::chrono::nanoseconds time_of(const timespec& time) {
     return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
@@ -42,6 +45,13 @@ bool read_steadily(int file, struct stat& status, std::vector<std::byte>& bytes)
 
 }  // namespace
 
+std::optional<Digest128> tail_of(int file, std::uint64_t size) {
+    std::vector<std::byte> tail(static_cast<std::size_t>(std::min(size, kTailBytes)));
+    const bool is_whole =
+        read_fully(file, tail, size - tail.size()) == static_cast<std::int64_t>(tail.size());
+    return is_whole ? std::optional{xxh3_128(tail)} : std::nullopt;
+}
+
 void HeldMembers::take(HeldRoom& room,
                        std::uint32_t node,
                        int at,
@@ -65,10 +75,13 @@ void HeldMembers::take(HeldRoom& room,
         read_steadily(held.file.get(), now, held.bytes) && held.bytes.size() <= room.bytes) {
         room.bytes -= held.bytes.size();
         held.file.reset();
-    } else if (room.files == 0) {
-        return;
     } else {
+        const auto tail = tail_of(held.file.get(), static_cast<std::uint64_t>(now.st_size));
+        if (room.files == 0 || !tail) {
+            return;
+        }
         held.bytes.clear();
+        held.tail = *tail;
         --room.files;
     }
     status = now;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stager/disk/open_to_read.h"
+#include "transport/base/checksum.h"
 #include "transport/base/units.h"
 #include "transport/os/unique_fd.h"
 
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,13 @@ struct HeldRoom {
 struct HeldMember {
     std::vector<std::byte> bytes;  ///< The whole file.
     UniqueFd file;
+    /// Of a descriptor: the digest of tail_of(), for a file that only grew has it still.
+    Digest128 tail{};
 };
+
+/// The digest of the last bytes of the first `size` of an open file; nothing if it is shorter,
+/// or can't be read.
+[[nodiscard]] std::optional<Digest128> tail_of(int file, std::uint64_t size);
 
 class HeldMembers {
   public:

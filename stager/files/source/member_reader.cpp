@@ -1,18 +1,24 @@
 #include "stager/files/source/member_reader.h"
 
 #include "stager/disk/disk_io.h"
+#include "stager/files/source/held_members.h"
 
 #include <algorithm>
 
 namespace stage {
 
+/// A file that was written anew, and longer, is another one.
+bool MemberReader::has_only_grown(const FileState& now) const {
+    return now.size > walked_.node.size && walked_.tail &&
+           tail_of(file_, walked_.node.size) == walked_.tail;
+}
+
 /// A file with holes is sent as the extents that it had, so only the same file can fit.
 bool MemberReader::fits(const FileState& now) const {
     const TreeNode& node = walked_.node;
     const bool is_as_walked = now.size == node.size && now.mtime == node.mtime;
-    const bool has_grown = now.size > node.size && now.inode == walked_.inode;
-    return S_ISREG(now.mode) && (is_as_walked || has_grown ||
-                                 (now.size == node.size && node.kind == TreeKind::file));
+    const bool is_as_long = now.size == node.size || has_only_grown(now);
+    return S_ISREG(now.mode) && (is_as_walked || (is_as_long && node.kind == TreeKind::file));
 }
 
 MemberRead MemberReader::begin() {
@@ -72,8 +78,13 @@ MemberRead MemberReader::read(const TreePiece& piece, MutableBytes room) {
     }
 }
 
-/// Checks that the file still has the bytes that were read.
+/// Checks that the file still has the bytes that were read. (Of more than that a disk takes so
+/// long that the reader would count as stuck.)
 MemberRead MemberReader::read_again() {
+    constexpr std::uint64_t kAgainMax = std::uint64_t{4} << 30U;
+    if (parts_.back().offset > kAgainMax) {
+        return MemberRead::changed;
+    }
     std::vector<std::byte> room;
     for (const Part& part : parts_) {
         room.resize(part.length);

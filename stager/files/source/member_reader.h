@@ -1,16 +1,17 @@
 // Reads one member of a tree, which another process may be writing to.
 //
 // What a tree's index says of a member is sent before its data, so these must fit: as many
-// bytes as the member had when the tree was walked. A file that has grown is read at its
-// earlier length, as cp(1) and rsync(1) do, and one that was replaced by another of the same
-// size is read as it is now. A file that changes while it is read is read a second time, and
-// counts if the same bytes are still there.
+// bytes as the member had when the tree was walked. A file that only grew is read at its
+// earlier length: one that is held (held_members.h), and has the last of these bytes still. One
+// that was replaced by another of the same size is read as it is now. A file that changes while
+// it is read is read a second time, and counts if the same bytes are still there.
 #pragma once
 
 #include "stager/files/manifest/tree_index.h"
 #include "stager/files/source/source_item.h"
 #include "transport/base/checksum.h"
 
+#include <optional>
 #include <vector>
 
 namespace stage {
@@ -24,7 +25,7 @@ enum class MemberRead : std::uint8_t {
 /// Identifies a member's file at the time of the walk.
 struct WalkedMember {
     TreeNode node;
-    std::uint64_t inode = 0;
+    std::optional<Digest128> tail{};  ///< If it is held.
 };
 
 class MemberReader {
@@ -49,6 +50,7 @@ class MemberReader {
     [[nodiscard]] MemberRead fill(const TreePiece& piece, MutableBytes room);
     [[nodiscard]] bool is_last(const TreePiece& piece) const;
     [[nodiscard]] bool fits(const FileState& now) const;
+    [[nodiscard]] bool has_only_grown(const FileState& now) const;
     [[nodiscard]] MemberRead read_again();
 
     int file_ = -1;

@@ -141,8 +141,8 @@ Status SourceTree::open_file(std::uint32_t node, Reading& reading) {
             return error_of(is_gone ? MemberRead::changed : MemberRead::failed, node);
         }
     }
-    reading.reader = MemberReader{held != nullptr ? held->file.get() : reading.file.get(),
-                                  {.node = file, .inode = tree_->inodes[node]}};
+    reading.reader = held != nullptr ? MemberReader{held->file.get(), {file, held->tail}}
+                                     : MemberReader{reading.file.get(), {file, {}}};
     if (const MemberRead begun = reading.reader.begin(); begun != MemberRead::done) {
         return error_of(begun, node);
     }

@@ -102,12 +102,25 @@ class Walk {
                 ::fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
                 return false;
             }
-            const FileTime mtime = mtime_of(status);
-            return !is_left_out(name, status) &&
-                   std::chrono::seconds{mtime.seconds} +
-                           std::chrono::nanoseconds{mtime.nanoseconds} <
-                       begun_;
+            return !is_left_out(name, status) && was_there_before(at, name, status);
         });
+    }
+
+    /// By when it was made. A file system that does not know that tells when a file was last
+    /// written to, and of a directory nothing.
+    [[nodiscard]] bool was_there_before(int at,
+                                        const std::string& name,
+                                        const struct stat& status) const {
+        struct statx born {};
+        const bool is_known =
+            ::statx(at, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &born) == 0 &&
+            (born.stx_mask & STATX_BTIME) != 0;
+        const std::chrono::nanoseconds made =
+            is_known ? std::chrono::seconds{born.stx_btime.tv_sec} +
+                           std::chrono::nanoseconds{born.stx_btime.tv_nsec}
+                     : std::chrono::seconds{status.st_mtim.tv_sec} +
+                           std::chrono::nanoseconds{status.st_mtim.tv_nsec};
+        return made < begun_ || (!is_known && S_ISDIR(status.st_mode));
     }
 
     [[nodiscard]] Status add_members_of(std::uint32_t directory) {
@@ -159,6 +172,10 @@ class Walk {
         if (Status followed = follow(name, parent, at, status); !followed) {
             return followed;
         }
+        if (is_left_out(name, status)) {  // What a link leads to.
+            remark(name, parent, status);
+            return {};
+        }
         const std::uint32_t index = tree_.index.size();
         if (S_ISREG(status.st_mode)) {
             tree_.held.take(room_, index, at, name, no_follow_, status);
@@ -175,7 +192,6 @@ class Walk {
         if (Status added = tree_.index.add(node); !added) {
             return std::move(added).error().within(path_of(parent, name));
         }
-        tree_.inodes.push_back(status.st_ino);
         note_directory(index, status);
         if (node.is_file()) {
             tree_.set_id |= static_cast<std::uint16_t>(node.mode & kSetIdBits);
@@ -324,12 +340,19 @@ class Walk {
     }
 
     /// Examines a file with fewer blocks than bytes: it has holes, or is compressed.
+    /// One that is held is examined as it is held; its name may be another file's by now.
     [[nodiscard]] Status find_holes(TreeNode& node, int at) {
-        const UniqueFd file = open_to_read(at, node.name, no_follow_);
-        if (!file) {
+        const HeldMember* const held = tree_.held.find(tree_.index.size());
+        if (held != nullptr && !held->file) {
+            return {};
+        }
+        const UniqueFd opened =
+            held != nullptr ? UniqueFd{} : open_to_read(at, node.name, no_follow_);
+        const int file = held != nullptr ? held->file.get() : opened.get();
+        if (file < 0) {
             return failed(node.parent, node.name);
         }
-        if (auto extents = extents_of(file.get(), node.size)) {
+        if (auto extents = extents_of(file, node.size)) {
             node.kind = TreeKind::sparse;
             node.extents = *std::move(extents);
         }

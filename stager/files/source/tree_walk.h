@@ -32,11 +32,10 @@ struct WalkedTree {
     FileTime newest{};         ///< The latest mtime of its members and itself.
     TreeStamper stamper;
     HeldMembers held;
-    std::vector<std::uint64_t> inodes{};  ///< By node.
-    std::set<std::uint32_t> followed{};   ///< The nodes that are links, taken as their targets.
-    Remark sockets{};                     ///< Left out.
-    Remark devices{};                     ///< Left out, as asked for; pipes, too.
-    Remark outward{};                     ///< Links that lead out of the tree, and stay links.
+    std::set<std::uint32_t> followed{};  ///< The nodes that are links, taken as their targets.
+    Remark sockets{};                    ///< Left out.
+    Remark devices{};                    ///< Left out, as asked for; pipes, too.
+    Remark outward{};                    ///< Links that lead out of the tree, and stay links.
 };
 
 /// A tree whose names change during the walk is walked again, a few times. If they still

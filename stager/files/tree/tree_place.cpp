@@ -122,7 +122,7 @@ Result<FileTime> TreePlace::newest_of(const struct stat& there) const {
         return failed(errno);
     }
     TRY(check_counts(now));
-    TRY(auto tree, walk_tree(top, path()));
+    TRY(auto tree, walk_tree(top, path(), {.skips_devices = true}));
     return tree.newest;
 }
 

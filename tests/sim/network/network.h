@@ -27,8 +27,6 @@ class Network {
     /// A train to be filled and sent.
     [[nodiscard]] Train& make() { return yard_.take(); }
     void send(Train& train);
-    /// What is sent to the group reaches this member, or not.
-
     [[nodiscard]] bool is_honest() const;
     /// The first rail carries what is to one member.
     [[nodiscard]] std::size_t rail_of(const Train& train) const {

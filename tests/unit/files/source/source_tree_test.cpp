@@ -214,7 +214,6 @@ TEST_CASE("a member that changes after the walk, and fits it, is read") {
         REQUIRE(::rename(from.path("t/b/.new").c_str(), path.c_str()) == 0);
     };
     SECTION("one that grows, at its earlier length") {
-        age(path);
         open();
         std::ofstream{path, std::ios::app} << "more";
     }
@@ -280,6 +279,24 @@ TEST_CASE("a member that changes while it is read is read again") {
         REQUIRE_FALSE(done);
         CHECK_THAT(done.error().sentence(), Contains(path + ": changed while it was read"));
     }
+}
+
+TEST_CASE("a member that is written anew, and longer, is no log that grew") {
+    const Scratch from;
+    write_some(from);
+    const std::string path = from.path("t/b/long");
+    const bool is_held = GENERATE(true, false);
+    if (!is_held) {
+        age(path);
+    }
+    const std::size_t bytes = content_of(path).size();
+    const std::vector<Spec> specs{{.source = from.path("t"), .root = "/", .below = "t"}};
+    auto source = FileSource::open(test::source_orders(specs), 0);
+    REQUIRE(source);
+    std::ofstream{path, std::ios::trunc} << test::noise(bytes + 100, 9);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE_FALSE(blocks);
+    CHECK_THAT(blocks.error().sentence(), Contains(path + ": changed while it was read"));
 }
 
 TEST_CASE("trees hold members as far as their source has room") {
