@@ -133,6 +133,6 @@ multicast_of() {
   run as_alice srun -N4 --stage-file=data true
   for node in n0 n1 n2 n3; do lab on "$node" iptables -w -t raw -F PREROUTING; done
   [ "$status" != 0 ]
-  grep -qE 'node n[0-3]: no connection from [0-9.]+ to the data port [0-9.]+:68[0-9]+ .*within 5 s.*open TCP 6830-6893' <<< "$output" ||
+  grep -qE 'node n[0-3]: no connection from [0-9.]+ to the data port [0-9.]+:68[0-9]+ .*within [0-9]+ s.*open TCP 6830-6893' <<< "$output" ||
     { echo "$output"; false; }
 }
