@@ -187,7 +187,8 @@ TEST_CASE("a line of a list that names a file is that file") {
         list += scratch.path() + '/' + name + '\n';
         scratch.write(name, "x");
     }
-    list += "@y\n#x#\nin%j:on\n";
+    list += "@y\n#x#\n";
+    list += "in%j:to\n";
     const Result<Orders> orders =
         Orders::parse(serial({"@" + scratch.write("list", list)}), places);
     const auto sources = orders->sources();
