@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -28,6 +29,16 @@ constexpr std::string_view kFailing =
 constexpr std::string_view kLocked =
     "renew your credentials for it (kinit), or unlock it, where it is read and written";
 
+/// Where a file is read and where it is written.
+constexpr std::array kSharedRemedies{
+    Remedy{ENOTCONN, Blame::user, kDeadMount},
+    Remedy{ENOKEY, Blame::user, kLocked},
+    Remedy{EKEYEXPIRED, Blame::user, kLocked},
+    Remedy{EKEYREVOKED, Blame::user, kLocked},
+    Remedy{EKEYREJECTED, Blame::user, kLocked},
+    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
+};
+
 constexpr std::array kSourceRemedies{
     Remedy{ENOENT, Blame::user, "check the path"},
     Remedy{EACCES, Blame::user, "give yourself read permission on it and its directories"},
@@ -40,13 +51,7 @@ constexpr std::array kSourceRemedies{
            Blame::node,
            "another process here, such as a file server, does not give back its lease on it, "
            "tell the administrator"},
-    Remedy{ENOTCONN, Blame::user, kDeadMount},
-    Remedy{ENOKEY, Blame::user, kLocked},
-    Remedy{EKEYEXPIRED, Blame::user, kLocked},
-    Remedy{EKEYREVOKED, Blame::user, kLocked},
-    Remedy{EKEYREJECTED, Blame::user, kLocked},
     Remedy{ESTALE, Blame::node, "it was replaced on the file server, submit the job again"},
-    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
 };
 
 constexpr std::array kTargetRemedies{
@@ -69,10 +74,6 @@ constexpr std::array kTargetRemedies{
            Blame::user,
            "that name is there already: a file system that ignores case takes two names for "
            "one, choose another destination"},
-    Remedy{ENOKEY, Blame::user, kLocked},
-    Remedy{EKEYEXPIRED, Blame::user, kLocked},
-    Remedy{EKEYREVOKED, Blame::user, kLocked},
-    Remedy{EKEYREJECTED, Blame::user, kLocked},
     Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
     Remedy{EISDIR, Blame::user, "append a slash to put the file into it"},
     Remedy{EMLINK,
@@ -80,8 +81,6 @@ constexpr std::array kTargetRemedies{
            "the file system takes no more hard links to one file, choose another destination, "
            "or make some of them files"},
     Remedy{EBUSY, Blame::user, "it is a mount point, name a directory in it"},
-    Remedy{ENOTCONN, Blame::user, kDeadMount},
-    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
     Remedy{ENFILE, Blame::node, "too many files are open on the node, tell the administrator"},
     Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
 };
@@ -116,24 +115,31 @@ bool lacks_inodes(std::string path) {
     return about.f_files != 0 && about.f_favail == 0;
 }
 
+/// Null: no table has the cause.
 template <std::size_t Count>
-Error with_remedy(const std::array<Remedy, Count>& remedies,
-                  const std::string& path,
-                  int cause) {
-    for (const Remedy& remedy : remedies) {
-        if (remedy.cause == cause) {
-            const bool is_unknown = cause == EACCES && !has_user_entry();
-            return Error::from_errno(remedy.blame, path, cause)
-                .remedy(is_unknown ? unknown_user_advice() : std::string{remedy.advice});
-        }
+const Remedy* remedy_of(int cause, const std::array<Remedy, Count>& remedies) {
+    const auto is_of_cause = [cause](const Remedy& remedy) { return remedy.cause == cause; };
+    const auto found = std::ranges::find_if(remedies, is_of_cause);
+    if (found != remedies.end()) {
+        return &*found;
     }
-    return Error::from_errno(Blame::node, path, cause).remedy(kFailing);
+    const auto shared = std::ranges::find_if(kSharedRemedies, is_of_cause);
+    return shared != kSharedRemedies.end() ? &*shared : nullptr;
+}
+
+Error with_remedy(const Remedy* remedy, const std::string& path, int cause) {
+    if (remedy == nullptr) {
+        return Error::from_errno(Blame::node, path, cause).remedy(kFailing);
+    }
+    const bool is_unknown = cause == EACCES && !has_user_entry();
+    return Error::from_errno(remedy->blame, path, cause)
+        .remedy(is_unknown ? unknown_user_advice() : std::string{remedy->advice});
 }
 
 }  // namespace
 
 Error source_error(const std::string& path, int cause) {
-    return with_remedy(kSourceRemedies, path, cause);
+    return with_remedy(remedy_of(cause, kSourceRemedies), path, cause);
 }
 
 Error target_error(const std::string& path, int cause) {
@@ -143,7 +149,7 @@ Error target_error(const std::string& path, int cause) {
                 "its file system has space but no inodes left; remove some files there, or "
                 "choose another destination");
     }
-    return with_remedy(kTargetRemedies, path, cause);
+    return with_remedy(remedy_of(cause, kTargetRemedies), path, cause);
 }
 
 Error link_error(const std::string& path, int cause) {
