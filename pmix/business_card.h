@@ -54,7 +54,7 @@ struct Card {
     /// 0: the member takes part by multicast. Otherwise `port` is the TCP port on which it
     /// listens, and the source's is the degree of the relay's tree; 255: there are two trees.
     std::uint8_t relay_degree = 0;
-    /// Of a member that takes part by multicast: the TCP port on which it listens in case the
+    /// The TCP port on which a member that takes part by multicast listens in case the
     /// group goes on by a relay; 0: it cannot.
     std::uint16_t relay_port = 0;
 

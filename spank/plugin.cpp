@@ -66,7 +66,7 @@ struct Plugin {
         };
     }
 
-    /// Of a plugstack.conf that loads the plugin twice Slurm calls each hook twice, here. The
+    /// Slurm calls each hook twice, here, if plugstack.conf loads the plugin twice. The
     /// second call for the same options has none, and would take the files from the job.
     void on_load() {
         const bool is_new_stack = parsed > 0;

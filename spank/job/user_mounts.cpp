@@ -79,7 +79,7 @@ std::optional<Mount> outermost(const std::string& stage_root,
         }
         std::string below = point.substr(stage_root.size() + 1);
         const std::string first = below.substr(0, below.find('/'));
-        // Of mounts over each other the one that was made last is reached; it stands last.
+        // The mount that was made last covers the others at its place; it stands last.
         const auto tried = tries.find(id);
         const std::tuple order{
             tried == tries.end() ? 0 : tried->second, first != job, below.size()};

@@ -15,7 +15,7 @@ constexpr std::uint64_t kLeastGain = 20;
 /// and they take longer than a chain where links are slow, as measured.
 constexpr std::uint32_t kTwoTreesMembers = 256;
 
-/// As many bytes take the time until all members have the object by one tree.
+/// The number of bytes that take the time until all members have the object by one tree.
 std::uint64_t tree_cost(const RelayFacts& facts, std::uint32_t degree) {
     std::uint64_t hops = 0;  // Of the last member.
     for (std::uint32_t place = facts.members - 1; place > 0; place = (place - 1) / degree) {

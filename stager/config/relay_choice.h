@@ -13,7 +13,7 @@
 
 namespace stage {
 
-/// As much can be sent in the time that a chunk takes to pass a member: the chunk's own length,
+/// What can be sent in the time that a chunk takes to pass a member: the chunk's own length,
 /// and what 10 Gbit/s carry in the 100 us that network and process take.
 inline constexpr std::uint64_t kRelayHopBytes = (16U << 10U) + 125'000U;
 

@@ -32,7 +32,7 @@ namespace stage {
 /// empty list.
 [[nodiscard]] std::optional<std::vector<RailNames>> read_interfaces(std::string_view text);
 /// "239.1.2.3-239.1.2.18,239.9.9.9"; only multicast that routers may carry (from 224.0.1.0 on).
-/// Or "broadcast".
+/// Also takes "broadcast".
 [[nodiscard]] std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(
     std::string_view text);
 /// "6830-6893" or "6830", from 1 to 65535.

@@ -230,7 +230,7 @@ bool ControlServer::make_place(uid_t uid) {
     return true;
 }
 
-/// As read(); but nothing is read if a user's descriptors are beside it, because the kernel
+/// Does what read() does, but reads nothing if a user's descriptors are beside it: the kernel
 /// closes those in the thread that reads. Fails then with EPERM.
 ssize_t ControlServer::read_some(ConnectionId id, std::span<std::byte> room) {
     const Connection& connection = connections_.at(id);

@@ -83,7 +83,7 @@ class RemoteStatuses {
 
 /// Each costs a question to Slurm and a handshake.
 inline constexpr std::size_t kRemoteStatusesMax = 16;
-/// Of a user who is not root.
+/// Limits a user who is not root.
 inline constexpr std::size_t kRemoteStatusesOfUserMax = kRemoteStatusesMax / 2;
 
 }  // namespace stage

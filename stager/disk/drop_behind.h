@@ -21,7 +21,7 @@ class DropBehind {
     /// The bytes whose write-back is in progress at one time.
     static constexpr std::uint64_t kWindowBytes = 32U << 20U;
 
-    /// As sync_file_range(2); returns 0, or the errno.
+    /// Does what sync_file_range(2) does; returns 0, or the errno.
     using Sync =
         std::function<int(int fd, std::uint64_t at, std::uint64_t bytes, unsigned how)>;
     [[nodiscard]] static int sync(int fd, std::uint64_t at, std::uint64_t bytes, unsigned how);

@@ -13,7 +13,7 @@ namespace stage {
 namespace {
 
 constexpr std::string_view kListening = "0A";
-/// Of sockets that a program has: a listener, connections that begin, are open, or half closed.
+/// States of sockets that a program has: listening, beginning, open, or half closed.
 constexpr std::array<std::string_view, 4> kInUse{kListening, "01", "02", "08"};
 
 std::optional<std::uint32_t> hex(std::string_view text) {

@@ -26,7 +26,7 @@ struct stagecast_collectives {
     int (*gather)(void* context, const void* own, void* all, size_t count);
     // From a leader to all ranks of its node.
     int (*share)(void* context, void* bytes, size_t count);
-    // Of all ranks, one number each.
+    // Gathers one number of each rank.
     int (*gather_numbers)(void* context, const int* own, int* all);
     void (*describe)(int error, char* text, size_t room);
 };

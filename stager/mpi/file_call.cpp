@@ -310,7 +310,7 @@ void FileCall::end(const CallEnd& end) {
     }
 }
 
-/// Of a node that needs the file. The root's report says what became of its own copy.
+/// Called on a node that needs the file. The root's report says what became of its own copy.
 void FileCall::set_status(stagecast_status status) {
     if (!leaders_.is_root() || is_needed(ready_)) {
         report_.status = static_cast<std::uint8_t>(status);

@@ -45,7 +45,7 @@ class FieldWriter {
         return *this;
     }
     FieldWriter& number(Rank rank) { return number(rank.value()); }
-    /// Of the system's: 32 bits, two's complement.
+    /// Takes an int of the system: 32 bits, two's complement.
     FieldWriter& signed_number(int value) { return number(static_cast<std::uint32_t>(value)); }
     FieldWriter& flag(bool value) { return number(std::uint8_t{value}); }
     /// An enumerator; `last` has the highest number.
@@ -109,7 +109,7 @@ class FieldWriter {
     ByteWriter& out_;
 };
 
-/// As FieldWriter, field by field. What it reads is untrusted: ask ByteReader::finished().
+/// Reads what FieldWriter wrote, field by field. It is untrusted: ask ByteReader::finished().
 class FieldReader {
   public:
     explicit FieldReader(ByteReader& in) : in_{in} {}

@@ -17,7 +17,7 @@ inline void append_hex(std::string& text, unsigned char byte) {
 }
 
 [[nodiscard]] std::string to_hex(Bytes bytes);
-/// And back, if all of `text` is that of `bytes.size()` bytes.
+/// Converts back, if all of `text` is that of `bytes.size()` bytes.
 [[nodiscard]] bool from_hex(std::string_view text, MutableBytes bytes);
 
 }  // namespace stage

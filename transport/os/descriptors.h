@@ -16,7 +16,7 @@
 
 namespace stage {
 
-/// As many as the kernel passes at once.
+/// What the kernel passes at once.
 inline constexpr std::size_t kMaxDescriptors = 253;
 
 /// Without MSG_DONTWAIT it waits while a blocking socket is full. Never raises a signal.

@@ -49,7 +49,7 @@ struct BroadcastConfig : core::BroadcastSettings {
     SpareBuffers* spare = nullptr;
     /// The ports of all members, "6830-6893", for messages.
     std::string data_ports;
-    /// Of the core's random numbers; from getrandom() except in tests.
+    /// Seed of the core's random numbers; from getrandom() except in tests.
     std::uint64_t seed = 0;
 };
 

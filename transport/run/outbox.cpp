@@ -162,7 +162,7 @@ Status Outbox::offer(Batch& batch) {
     return {};
 }
 
-/// Of what a stuck outlet is offered, and of what it holds, all it does not take is lost.
+/// A stuck outlet loses all that it does not take of what it is offered, and of what it holds.
 void Outbox::judge(Outlet& outlet, const Batch& batch, std::size_t before, Instant now) {
     if (batch.trains.empty()) {
         outlet.refused_since.reset();
@@ -195,7 +195,7 @@ std::size_t Outbox::next_bytes_max(const Queued& next) const {
     return packets * (is_copied ? packet_bytes_max() : around);
 }
 
-/// Of all that is queued, whatever its outlet has room for. False if that is nothing.
+/// Takes of all that is queued what its outlet has room for. False if that is nothing.
 bool Outbox::build_trains() {
     bool any = false;
     for (auto next = queue_.begin(); next != queue_.end();) {

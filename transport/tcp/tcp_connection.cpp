@@ -54,7 +54,7 @@ bool TcpConnection::read(std::vector<ReceivedPacket>& packets) {
     return cut(packets);
 }
 
-/// Of a peer that is not proved one frame, and no byte of the next.
+/// One frame of a peer that is not proved, and no byte of the next.
 std::size_t TcpConnection::wanted_bytes() const {
     if (packet_bytes_max_ > 0) {
         return kRoomBytes - filled_;

@@ -80,7 +80,7 @@ struct Offer {
     std::uint8_t parities = 0;  ///< Parities after the last block, at most kMaxParities.
     /// The ranks that shall answer, at most kMaxAwaitedRuns; empty: all.
     std::vector<RankRun> awaited;
-    /// Of all blocks of an object that travels with its OFFERs; otherwise empty.
+    /// Those of all blocks of an object that travels with its OFFERs; otherwise empty.
     std::vector<Descriptor> descriptors;
     std::optional<Representatives> representatives = {};  ///< None: all receivers are.
 };

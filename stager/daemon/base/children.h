@@ -29,7 +29,7 @@ class Children {
     Children& operator=(const Children&) = delete;
     ~Children();
 
-    /// As Spawner::start(). The loop calls `on_event`; the last event is failed or ended.
+    /// Does what Spawner::start() does. The loop calls `on_event`; the last is failed or ended.
     Result<SpawnId> start(const ProgramRequest& program,
                           const std::vector<int>& fds,
                           OnEvent on_event);

@@ -35,7 +35,7 @@ inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
 struct Counters {
     std::uint64_t stages_begun = 0;
     std::array<EndedStages, kStageRoles> ended{};  ///< By StageRole.
-    /// Of nodes that failed stages which began here, by name, but not of users' errors.
+    /// Counts failures of stages which began here, by node's name, without users' errors.
     std::map<std::string, std::uint64_t> node_failures;
     std::uint64_t other_node_failures = 0;  ///< Of nodes beyond kCulpritsMax.
     std::uint64_t bytes_staged = 0;         ///< Of successful stages, to this node.

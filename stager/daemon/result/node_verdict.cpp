@@ -7,7 +7,7 @@
 namespace stage {
 namespace {
 
-/// As the worker counted; 0 if its line, which may say anything, does not have it.
+/// What the worker counted; 0 if its line, which may say anything, does not have it.
 std::size_t files_in(const std::string& statistics) {
     const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
     const auto found = line.is_object() ? line.find("files") : line.end();

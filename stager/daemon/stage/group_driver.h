@@ -85,7 +85,7 @@ class GroupDriver final : private StageLinksOwner {
     /// This node, which has all cards, has failed. The others go on without it, if the plan
     /// allows that.
     void leave(const Failure& failure);
-    /// As Group's.
+    /// Calls Group's.
     void drop(const Failure& failure);
     void fail(Failure failure);
     void name_awaited(Blame blame, const std::string& why);

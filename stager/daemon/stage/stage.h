@@ -70,13 +70,13 @@ class Stage final : private NodeRunOwner {
     void break_off(const std::string& sentence);
 
     [[nodiscard]] const StageKey& key() const { return key_; }
-    /// Of the job's owner, or root. Nothing before that is known.
+    /// The job's owner, or root. Nothing before that is known.
     [[nodiscard]] std::optional<std::uint32_t> uid() const;
     /// How far it is, as JSON; the root knows of all nodes.
     [[nodiscard]] nlohmann::json status() const;
     /// Where its time went, as JSON.
     [[nodiscard]] nlohmann::json explanation() const;
-    /// Of all nodes at the root; elsewhere those that this node knows.
+    /// Those of all nodes at the root; elsewhere those that this node knows.
     [[nodiscard]] Failures failures() const;
     [[nodiscard]] bool is_quiet() const;
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
@@ -88,7 +88,7 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] const std::string& first_node() const;
     /// The verdict, if the plugin may still ask for it and has not announced the stage.
     [[nodiscard]] const Verdict* unclaimed() const;
-    /// Of a failed verdict, if it is another node.
+    /// The node that a failed verdict blames, if it is another one.
     [[nodiscard]] std::optional<Rank> culprit() const { return result_.culprit(); }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
@@ -163,9 +163,9 @@ class Stage final : private NodeRunOwner {
 
     std::optional<StageRequest> request_;
     StageOptions options_;
-    /// Of StageEvent::failed; its rank is this node's, or another.
+    /// What StageEvent::failed tells; its rank is this node's, or another.
     std::optional<Failure> reason_;
-    /// Of reason_, where there is no plan; else this node.
+    /// The node of reason_, where there is no plan; else this node.
     std::optional<std::string> blamed_node_;
     std::optional<WorkerOutcome> outcome_;
     StageTimes times_;

@@ -28,7 +28,7 @@ class DrivenLink {
     void close(Error error);
     /// Sends what is queued, then closes the link; on_change is called.
     void finish();
-    /// As Link::release(); on_change is not called any more.
+    /// Does what Link::release() does; on_change is not called any more.
     [[nodiscard]] UniqueFd release();
     /// Hands the link to another owner.
     void set_on_change(Loop::Task on_change) { on_change_ = std::move(on_change); }

@@ -136,7 +136,7 @@ class Group {
                     std::vector<std::byte> bytes);
     /// This node has failed, with `blame` and a message without the node's name.
     void fail(Instant now, Blame blame, std::string sentence);
-    /// As fail(), but another rank is to blame.
+    /// Does what fail() does, but another rank is to blame.
     void fail(Instant now, Failure failure);
     /// At the root: the broadcast went on without that node, and it is to learn it.
     void drop(Instant now, const Failure& failure);

@@ -18,7 +18,7 @@
 
 namespace stage {
 
-/// Of one push: known to its source and the nodes that the source has asked (push_permits.h).
+/// Names one push: known to its source and the nodes that it has asked (push_permits.h).
 using PushToken = std::array<std::byte, 16>;
 
 struct StagePlan : StageSettings {

@@ -137,7 +137,7 @@ Status LocalFill::resume_noted(BlockIndex first,
     return {};
 }
 
-/// Of what was noted only that counts which is still so.
+/// What was noted counts only as far as it is still so.
 void LocalFill::resume_block(std::uint32_t number, const Digest128& leaf) {
     const BlockIndex block{number};
     const auto place = find_block(manifest_, block);

@@ -35,7 +35,7 @@ struct SinkConfig {
     std::function<Result<SinkOrder>(const ManifestEntry&)> order_of;
     /// On the source's own node: which file entry i is read from.
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
-    /// And which directories that lies in.
+    /// Tells which directories that lies in.
     std::function<std::vector<FileIdentity>(std::size_t)> above;
     /// On the disk of this directory blocks that lack chunks may be kept; empty: nowhere.
     std::string spill_directory{};
@@ -67,7 +67,7 @@ class FileSink final : public BlockSink {
     /// The whole manifest, by another way than the blocks and before the first of them: every
     /// place is looked at, and all room taken. Its blocks are then only compared with it.
     [[nodiscard]] Status expect(Bytes manifest);
-    /// As expect(), but nothing is made and no room taken: the result tells whether expect()
+    /// Makes nothing and takes no room, unlike expect(): the result tells whether expect()
     /// would have succeeded. Nothing else may be asked of this sink then.
     [[nodiscard]] Status look(Bytes manifest);
 
@@ -76,13 +76,13 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status resume(const std::function<Status()>& check);
     [[nodiscard]] Status resume_from(const PriorCopies& prior, const CacheAccess& cache);
     [[nodiscard]] std::optional<Digest128> read_filled(BlockIndex block, MutableBytes room);
-    /// Of files, by these, bytes.
+    /// Bytes of files that were filled by these.
     [[nodiscard]] std::uint64_t bytes_filled() const { return fill_ ? fill_->bytes() : 0; }
 
     /// The object's blocks that are held, the manifest's with the first of a file; in order,
     /// and apart.
     [[nodiscard]] std::vector<core::BlockRun> held_runs() const;
-    /// Of a file, and not needed any more.
+    /// True of a file's block that is not needed any more.
     [[nodiscard]] bool holds(BlockIndex block) const;
     /// Nothing is needed but finish().
     [[nodiscard]] bool holds_all() const { return blocks_ && blocks_->held().holds_all(); }
@@ -106,17 +106,17 @@ class FileSink final : public BlockSink {
     [[nodiscard]] const std::vector<std::string>& library_paths() const {
         return links_.paths();
     }
-    /// Of all that is here, files in trees and of lists, too. After finish().
+    /// Counts all that is here, files in trees and of lists, too. After finish().
     [[nodiscard]] std::size_t file_count() const { return targets_.file_count(); }
     /// Why `optional` files are not here.
     [[nodiscard]] const std::vector<Error>& warnings() const { return targets_.warnings(); }
-    /// Of all file blocks. After finish().
+    /// Covers all file blocks. After finish().
     [[nodiscard]] std::string digest() const;
     /// Bytes of files that are held so far.
     [[nodiscard]] std::uint64_t bytes_held() const {
         return blocks_ ? blocks_->held().bytes() : 0;
     }
-    /// And how many there will be; 0 while that is not known. From any thread.
+    /// How many there will be; 0 while that is not known. From any thread.
     [[nodiscard]] std::uint64_t bytes_expected() const { return bytes_expected_; }
 
   private:

@@ -32,7 +32,7 @@ struct HeldRoom {
 struct HeldMember {
     std::vector<std::byte> bytes;  ///< The whole file.
     UniqueFd file;
-    /// Of a descriptor: the digest of tail_of(), for a file that only grew has it still.
+    /// The digest of tail_of() of a descriptor, for a file that only grew has it still.
     Digest128 tail{};
 };
 

@@ -362,7 +362,7 @@ Error TargetFile::differs() const {
         "remove it, or add keep, newer or overwrite to the option (SRC:DST:overwrite)");
 }
 
-/// Of a device, FIFO or socket other programs use the name. (It may have been made during the
+/// Other programs use the name of a device, FIFO or socket. (It may have been made during the
 /// transfer.)
 Status TargetFile::check_replaceable() const {
     struct stat there {};
@@ -493,7 +493,7 @@ void TargetFile::rest() {
         }
         rested.file = identity_of(file);
         rested.how = how & O_ACCMODE;
-        // As in close_for_writing(): only close(2) reports what NFS could not store.
+        // Closes here, like close_for_writing(): only close(2) reports what NFS could not store.
         if (rested.how != O_RDONLY && ::close(fd_.release()) != 0) {
             rested.cause = errno;
         }

@@ -13,7 +13,7 @@ namespace stage {
 
 class HeldBlocks {
   public:
-    /// Of the object that `manifest` describes; none is held. The manifest must outlive this.
+    /// The blocks of what `manifest` describes; none is held. The manifest must outlive this.
     explicit HeldBlocks(const Manifest& manifest);
 
     /// A block of a file, which is not held yet.
@@ -24,15 +24,15 @@ class HeldBlocks {
     /// False for a block of the manifest, and for one beyond the object's end.
     [[nodiscard]] bool holds(BlockIndex block) const;
     [[nodiscard]] bool holds_all() const { return missing_ == 0; }
-    /// Of the files.
+    /// Counts the files' bytes.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     /// Those of the object, the manifest's with the first of a file; in order, and apart.
     [[nodiscard]] std::vector<core::BlockRun> runs() const;
 
-    /// Of a block of a file; zeros if the block never was held.
+    /// The leaf of a file's block; zeros if the block never was held.
     [[nodiscard]] const Digest128& leaf(BlockIndex block) const;
     [[nodiscard]] std::vector<Digest128> leaves_of(const ManifestEntry& entry) const;
-    /// Of all blocks of files.
+    /// Covers all blocks of files.
     [[nodiscard]] std::string digest() const;
 
   private:

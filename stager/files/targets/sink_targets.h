@@ -66,11 +66,11 @@ class SinkTargets {
     [[nodiscard]] const SinkTarget& operator[](std::size_t index) const {
         return entries_[index];
     }
-    /// Of all claims.
+    /// The paths of all claims.
     [[nodiscard]] const std::set<std::string>& paths() const { return paths_; }
     /// Where the entry is, absolute; "" for one without a target.
     [[nodiscard]] std::string path(std::size_t index) const;
-    /// Of all that is here, files in trees, too. After settle().
+    /// Counts all that is here, files in trees, too. After settle().
     [[nodiscard]] std::size_t file_count() const;
 
     /// The entry's target, to work with; null if it has none. A target that was used before

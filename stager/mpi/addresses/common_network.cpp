@@ -30,7 +30,7 @@ bool are_different(std::vector<IpAddress> all) {
     return std::ranges::adjacent_find(all) == all.end();
 }
 
-/// Of each host the first address that `fits`.
+/// The first address of each host that `fits`.
 template <class Fits>
 std::optional<std::vector<IpAddress>> first_of_each(const Hosts& hosts, Fits fits) {
     std::vector<IpAddress> chosen;

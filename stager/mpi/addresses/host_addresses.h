@@ -7,7 +7,7 @@
 
 namespace stage {
 
-/// Of the interfaces that are up, without loopback and link-local addresses. IPv4 comes before
+/// Addresses of interfaces that are up, but no loopback or link-local ones. IPv4 comes before
 /// IPv6, and the address that this host uses by its default route before all others.
 [[nodiscard]] std::vector<CallAddress> host_addresses();
 

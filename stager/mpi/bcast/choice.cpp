@@ -22,7 +22,7 @@ std::string_view variable(const char* name) {
     return text == nullptr ? std::string_view{} : text;
 }
 
-/// Of a variable; `otherwise` if it is not set. Nothing if it is no number.
+/// A variable's number; `otherwise` if it is not set. Nothing if it is no number.
 std::optional<std::int64_t> number(const char* name, std::int64_t otherwise) {
     const std::string_view text = variable(name);
     const char* const end = text.data() + text.size();

@@ -22,7 +22,7 @@ inline constexpr std::size_t kShortFragments = 8;
 inline constexpr std::size_t kShortBytes = kShortFragments * kShortFragmentBytes;
 inline constexpr std::size_t kShortHeaderBytes = 16;
 
-/// Of a message of `length` bytes.
+/// The packets of a message of `length` bytes.
 [[nodiscard]] constexpr std::size_t short_fragments(std::size_t length) {
     return (length + kShortFragmentBytes - 1) / kShortFragmentBytes;
 }

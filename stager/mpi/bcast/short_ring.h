@@ -25,7 +25,7 @@ struct short_ring {
     struct short_ring* next_open;
 };
 
-// As PMPI_Wait, for processes that have a processor for themselves, and for others.
+// Waits like PMPI_Wait, for processes that have a processor for themselves, and for others.
 int stagecast_await(MPI_Request* request, MPI_Status* status);
 
 // All leaders at once. Returns an error of MPI, and whether the ring can be used at this
@@ -48,7 +48,7 @@ void short_ring_close(struct short_ring* ring);
 // All that are open: before MPI ends.
 void short_rings_close(void);
 
-// Of this process.
+// Counts of this process.
 struct short_counts {
     unsigned long long packets;  // Multicast by it.
     unsigned long long sent;     // Calls in which it was the source,

@@ -33,7 +33,7 @@ static time_t now(void) {
     return time.tv_sec + 1;
 }
 
-// Of a program with many ranks not all speak at once: the number of those that have doubles every
+// Not all ranks of a large program speak at once: the number of those that have doubles every
 // ten seconds.
 static time_t message_after_s(void) {
     time_t seconds = FIRST_AFTER_S;

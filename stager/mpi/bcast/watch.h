@@ -12,7 +12,7 @@
 
 // Once, with what the message names.
 void watch_prepare(const struct stagecast_settings* settings, int rank);
-// Of the calling thread: it waits for the other ranks of a communicator from now on, until the
+// The calling thread waits for the other ranks of a communicator from now on, until the
 // end. Pairs do not nest.
 void watch_begin(size_t bytes, int size);
 void watch_end(void);

@@ -11,7 +11,7 @@ namespace stage {
 
 namespace {
 
-/// Of these messages and of what libraries tell each other; changes with each of them.
+/// The version of these messages and of what libraries tell each other; changes with each.
 constexpr std::uint8_t kVersion = 1;
 constexpr TypeNumbers<CallMessage> kNumbers{1, 2, 3, 4, 5, 6, 7, 8, 9};
 constexpr std::size_t kMaxPath = 4096;

@@ -107,7 +107,7 @@ struct RepairLimits {
     /// Peers cannot expand a 16-bit packet number after 2^15 others: the whole number is stated
     /// earlier.
     std::uint64_t number_gap_max = 1U << 14U;
-    /// Of one block; then the source's descriptor is rejected.
+    /// Counted for one block; then the source's descriptor is rejected.
     std::uint32_t bad_digests_max = 8;
 };
 
@@ -232,7 +232,7 @@ struct EndingLimits {
     std::uint32_t finish_factor = 4;
 };
 
-/// Of a receiver that multicast does not reach.
+/// Limits of a receiver that multicast does not reach.
 struct FetchLimits {
     /// Interval of LEFT.
     Duration left_interval = std::chrono::milliseconds{20};

@@ -73,7 +73,7 @@ void ArrivalLog::measure_rate(const Mark& here) {
     since_pace_ = 0;
 }
 
-/// Of the first pass: while it pauses, signs of life and repeats arrive.
+/// Notices a pause of the first pass: meanwhile signs of life and repeats arrive.
 void ArrivalLog::notice_pause(const Datagram& datagram) {
     if (first_pass_at_ && datagram.arrived_at - *first_pass_at_ >= kPause) {
         unsteady_ = kUnsteady;

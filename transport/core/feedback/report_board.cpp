@@ -47,7 +47,7 @@ void ReportBoard::look(Instant now) {
     if (held.empty()) {
         return;
     }
-    // Of an even number the upper one: a half that is behind must not hold up the other half.
+    // Takes the upper one of an even number: a half that is behind must not hold up the other.
     const auto middle = held.begin() + static_cast<std::ptrdiff_t>(held.size() / 2);
     std::nth_element(held.begin(), middle, held.end());
     if (*middle > median_held_) {

@@ -61,7 +61,7 @@ class Readiness {
 
     /// The members that have answered.
     [[nodiscard]] const RankSet& ready() const { return ready_; }
-    /// Of these, the members that hold the object already.
+    /// Those of them that hold the object already.
     [[nodiscard]] const RankSet& holders() const { return holders_; }
     /// The number of first blocks that no member needs, once all have answered.
     [[nodiscard]] std::uint32_t held_by_all() const { return is_complete() ? held_least_ : 0; }

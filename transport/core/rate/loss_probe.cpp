@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kPacketsMin = 128;  ///< 5 % loss is seen as 5 +- 2 %.
 constexpr double kMargin = 0.02;     ///< Less is not worth a test: it costs 15 % for a moment.
-/// Of the former loss: if as much remains, the loss is random.
+/// A share of the former loss: if as much remains, the loss is random.
 constexpr double kStays = 0.6;
 /// With random loss fewer packets arrive when fewer are sent. On an overloaded path as many
 /// arrive as before.

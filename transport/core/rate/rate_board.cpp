@@ -221,7 +221,7 @@ bool RateBoard::is_heard(const View& view, Instant now) const {
     return !view.is_away && view.heard_at && now - *view.heard_at < limits_.silence;
 }
 
-/// Or may report yet: there has been nothing to report for long.
+/// True, too, of one that may report yet: there has been nothing to report for long.
 bool RateBoard::is_present(const View& view, Instant now) const {
     return is_heard(view, now) ||
            (!view.is_away && now - first_begun_at_.value_or(now) < limits_.silence);

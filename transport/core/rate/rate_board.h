@@ -16,7 +16,7 @@ namespace stage::core {
 
 /// Rates in bytes per second on the wire, times in seconds, shares of 1.
 struct RateSample {
-    /// Of the packets, at receivers that lose little: congestion hits most receivers.
+    /// Share of the packets, at receivers that lose little: congestion hits most receivers.
     double loss = 0;
     double queue = 0;      ///< Delay above the least that was seen.
     double delivered = 0;  ///< Rate at which packets arrive.

@@ -10,7 +10,7 @@ namespace {
 
 /// A burst's own packets wait for each other; later it is known how long, seconds.
 constexpr double kBurst = 250e-6;
-/// Of the capacity, while a queue drains.
+/// Share of the capacity, while a queue drains.
 constexpr double kDrain = 0.8;
 /// If more than this times the arrival rate was sent, although below the capacity estimate, the
 /// estimate is wrong; at most this often in a row.

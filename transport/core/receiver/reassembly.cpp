@@ -8,7 +8,7 @@
 namespace stage::core {
 namespace {
 
-/// Of the resident blocks: what one turn of a loop brings at most.
+/// Part of the resident blocks that one turn of a loop brings at most.
 constexpr std::uint32_t kRoomPart = 8;
 /// While more blocks are at the disk it is late, and what spills would make it later.
 constexpr std::ptrdiff_t kSpillingAtDisk = 4;
@@ -345,7 +345,7 @@ bool Reassembly::is_absent(BlockIndex block) const {
            (has_begun() && block.value() >= map_->blocks());
 }
 
-/// As far as it is known, or known again.
+/// Null unless it is known, or known again.
 const wire::Descriptor* Reassembly::descriptor_of(BlockIndex block) const {
     if (!has_begun()) {
         return nullptr;

@@ -115,7 +115,7 @@ class Reassembly final : public Holdings {
     /// Blocks held before the broadcast; empty if there are none.
     std::optional<BlockSet> before_;
     std::optional<DescriptorTable> descriptors_;
-    /// Of resident blocks that were read back, if the table has forgotten theirs.
+    /// Descriptors of resident blocks that were read back, if the table has forgotten them.
     std::map<BlockIndex, wire::Descriptor> loaded_;
     OperationQueue operations_;
     std::vector<BlockIndex> closed_;

@@ -27,7 +27,7 @@ namespace stage::core {
 
 class RelayChildren {
   public:
-    /// Of the stripe that goes by `flow`. `holdings` and `pool` must outlive this.
+    /// Serves the stripe that goes by `flow`. `holdings` and `pool` must outlive this.
     RelayChildren(const CoreConfig& config,
                   Flow flow,
                   const RelayLimits& limits,

@@ -20,7 +20,7 @@ bool PeerChoice::is_suspect(Instant now, Rank peer) const {
     });
 }
 
-/// Of a ring the first, the second, ... before the own one.
+/// The first, the second, ... before the own one in a ring.
 Rank PeerChoice::candidate(std::uint32_t draw, PeerPolicy policy) {
     const std::uint64_t peer = policy == PeerPolicy::random
                                    ? prng_.below(members_)

@@ -752,7 +752,7 @@ void Puller::grow_alone(Instant now) {
     look(now, true);
 }
 
-/// Of a small window a request takes half: the other half is under way meanwhile.
+/// A request takes half of a small window: the other half is under way meanwhile.
 std::uint32_t Puller::request_max() const {
     return alone_
                ? std::clamp<std::uint32_t>(alone_window() / 2, 1U, limits_.request_chunks_max)

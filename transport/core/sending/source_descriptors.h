@@ -28,7 +28,7 @@ class SourceDescriptors {
     [[nodiscard]] bool on_read(BlockIndex block, const wire::Descriptor& as);
     /// Null if the block was not read, or has to be read again.
     [[nodiscard]] const wire::Descriptor* find(BlockIndex block) const;
-    /// As DescriptorTable::describe().
+    /// Does what DescriptorTable::describe() does.
     [[nodiscard]] std::vector<std::byte> describe(BlockIndex first, std::uint32_t count) const;
     /// All descriptors of an object of at most `room` blocks, and those read last of another.
     [[nodiscard]] const DescriptorTable& recent() const { return recent_; }

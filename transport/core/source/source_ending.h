@@ -44,7 +44,7 @@ class SourceEnding {
     /// The broadcast goes on by a relay, as RELEASE states from now on. Requires that nothing
     /// was decided.
     void hand_over(Instant now);
-    /// Of the failure that decided.
+    /// The blame of the failure that decided.
     [[nodiscard]] Blame blame() const { return blame_; }
     /// Members that are not in `ready`, or were dropped, may not hear the group: a few get
     /// RELEASE by unicast.

@@ -34,7 +34,7 @@ class MemoryDisk final : public Disk {
 
     std::uint32_t blocks_;
     bool is_source_;
-    /// Of the blocks that are here.
+    /// Descriptors of the blocks that are here.
     std::unordered_map<std::uint32_t, wire::Descriptor> descriptors_;
     std::vector<core::Completion> done_;
 };

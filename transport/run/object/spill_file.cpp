@@ -15,7 +15,7 @@ namespace {
 /// Blocks by which the file grows.
 constexpr std::uint32_t kGrowth = 16;
 constexpr std::size_t kGrowthBytes = std::size_t{kGrowth} * kBlockBytes;
-/// Of the free room the file takes at most this part: the object itself has not got its room
+/// The file takes at most this part of the free room: the object itself has not got its room
 /// everywhere before it arrives.
 constexpr std::uint64_t kPartOfFree = 16;
 

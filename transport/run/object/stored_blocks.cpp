@@ -18,7 +18,7 @@ std::uint64_t first_half(const Digest128& digest) {
     return value;
 }
 
-/// Of both, so that neither may differ.
+/// A mark of both, so that neither may differ.
 std::uint64_t mark_of(const Digest128& leaf, const Digest128& sent) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
     return (first_half(leaf) ^ (first_half(sent) * kOdd)) & kMarkBits;
