@@ -493,7 +493,7 @@ void TargetFile::rest() {
         }
         rested.file = identity_of(file);
         rested.how = how & O_ACCMODE;
-        // Closes here, like close_for_writing(): only close(2) reports what NFS could not store.
+        // Closes, like close_for_writing(): only close(2) reports what NFS could not store.
         if (rested.how != O_RDONLY && ::close(fd_.release()) != 0) {
             rested.cause = errno;
         }

@@ -148,7 +148,7 @@ void PaceSearch::bound_flight(Instant now) {
         reported_ = log_.packets();  // reports are lost: go on, but slowly
         reported_at_ = now;
     }
-    // Adds as much again, but no more than the reports' age explains, nor less than a remembered
+    // Adds as much again, no more than the reports' age explains, nor less than a remembered
     // rate brings until reports come; and the train itself, and the descriptors before it.
     const double age = kReportAge + board_.round_trip();
     const std::uint64_t most = kFlightPackets + packets_in(age);
