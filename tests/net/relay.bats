@@ -115,9 +115,9 @@ while time.time() < end:
     for port in range(6831, 6894):
         try:
             held.append(socket.create_connection((sys.argv[1], port), .2))
-        except OSError:
+            held[-1].sendall(os.urandom(200) if len(held) % 2 else (60).to_bytes(4, "big") * 2 + os.urandom(60))
+        except OSError:   # (The host may end it at once.)
             continue
-        held[-1].sendall(os.urandom(200) if len(held) % 2 else (60).to_bytes(4, "big") * 2 + os.urandom(60))
     time.sleep(.01)
     del held[:-300]
 CODE
