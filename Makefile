@@ -352,9 +352,9 @@ check-long: check
 	@$(MAKE) san RUNS=200
 	@$(MAKE) tsan RUNS=200
 
-own_root := unshare --mount --propagation unchanged tests/net/own_root.py /mnt
+own_world := unshare --mount --net --propagation unchanged tests/net/own_net tests/net/own_root.py /mnt
 unit: $(if $(ROOM),$(ROOM_UNIT),$(UNIT))
-	@$(shell $(own_root) true 2>/dev/null && echo $(own_root)) $< $(ARGS)
+	@$(shell $(own_world) true 2>/dev/null && echo $(own_world)) $< $(ARGS)
 sim: $(SIM)
 	@$(if $(SIM),COMMIT=$$(git describe --always --dirty 2>&1) $(SIM) $(ARGS), \
 	    echo "sim: nothing in tests/sim yet")
