@@ -183,7 +183,7 @@ worker    := $(call rooms,stager/worker stager/mpi/messages stager/mpi/addresses
   pmix pmix/static $(transport)
 host      := $(call rooms,pmix transport/base transport/os)
 bcast     := $(call rooms,$(addprefix stager/mpi/,addresses bcast messages) \
-  $(addprefix transport/,base core os run seal udp wire))
+  $(addprefix transport/,base core fabric os run seal udp wire))
 mpi       := $(call rooms,stager/mpi transport/base transport/os)
 mpi       := $(filter-out stager/mpi/bcast,$(mpi))
 command   := $(call rooms,stager/cli) $(daemon)
@@ -352,7 +352,8 @@ check-long: check
 	@$(MAKE) san RUNS=200
 	@$(MAKE) tsan RUNS=200
 
-own_world := unshare --mount --net --propagation unchanged tests/net/own_net tests/net/own_root.py /mnt
+own_world := unshare --mount --net --propagation unchanged tests/net/own_net \
+  tests/net/own_root.py /mnt
 unit: $(if $(ROOM),$(ROOM_UNIT),$(UNIT))
 	@$(shell $(own_world) true 2>/dev/null && echo $(own_world)) $< $(ARGS)
 sim: $(SIM)

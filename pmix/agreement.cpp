@@ -18,7 +18,7 @@ Digest digest_of(const CardTable& cards) {
     text.raw(as_bytes("stagecast cards 1"));
     for (const Card& card : cards) {
         text.u16(card.rank.value()).u8(static_cast<std::uint8_t>(card.address.family));
-        text.raw(card.address.octets).u16(card.port).raw(card.incarnation);
+        text.raw(card.address.octets).raw(card.incarnation);
     }
     std::array<unsigned char, 32> raw{};
     unsigned int length = 0;

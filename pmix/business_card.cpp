@@ -14,6 +14,14 @@ bool is_plain(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
+std::string text_of(Bytes bytes) {
+    std::string text;
+    for (const std::byte octet : bytes) {
+        text.push_back(static_cast<char>(octet));
+    }
+    return text;
+}
+
 bool is_zero(Bytes bytes) {
     return std::all_of(
         bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{}; });
@@ -23,14 +31,31 @@ Error bad_card(const std::string& why) {
     return {Blame::internal, "a member's card is not acceptable: " + why};
 }
 
-/// True for an address that cannot belong to one member: packets to it would go nowhere, or to
-/// no member in particular.
+Status sensible_places(const std::vector<CardPlace>& places) {
+    if (places.empty() || places.size() > kMaxCardPlaces) {
+        return bad_card("it is in no fabric, or in more than " +
+                        std::to_string(kMaxCardPlaces));
+    }
+    for (auto place = places.begin(); place != places.end(); ++place) {
+        const bool is_repeated =
+            std::find_if(places.begin(), place, [&](const CardPlace& other) {
+                return other.fabric == place->fabric;
+            }) != place;
+        if (place->fabric.empty() || place->fabric.size() > kMaxCardFabricBytes ||
+            !is_plain(place->fabric) || place->bytes.size() > kMaxCardPlaceBytes ||
+            is_repeated) {
+            return bad_card("one of its places is none");
+        }
+    }
+    return {};
+}
+
 Status sensible(const Card& card) {
     if (card.rank.value() >= kMaxCards) {
         return bad_card("rank " + std::to_string(card.rank.value()) + " is no rank");
     }
-    if (card.address.is_any() || card.port == 0) {
-        return bad_card("it names no address or no port");
+    if (card.address.is_any()) {
+        return bad_card("it names no address");
     }
     if (is_zero(card.incarnation)) {
         return bad_card("its incarnation was not drawn");
@@ -47,13 +72,10 @@ Status sensible(const Card& card) {
     if (card.offer.size() > kMaxCardOfferBytes) {
         return bad_card("its offer is too long");
     }
-    if (card.mtu < kMinMtu) {
-        return bad_card("its MTU is below " + std::to_string(kMinMtu));
+    if (card.relay_degree == 0) {
+        return bad_card("its tree has no branch");
     }
-    if (card.rails < 1 || card.rails > kMaxRails) {
-        return bad_card("it has no rail, or more than " + std::to_string(kMaxRails));
-    }
-    return {};
+    return sensible_places(card.places);
 }
 
 Error twice(std::string_view what, const Card& first, const Card& second) {
@@ -64,16 +86,23 @@ Error twice(std::string_view what, const Card& first, const Card& second) {
 
 }  // namespace
 
+const CardPlace* Card::place_in(std::string_view fabric) const {
+    const auto found = std::ranges::find(places, fabric, &CardPlace::fabric);
+    return found != places.end() ? &*found : nullptr;
+}
+
 std::vector<std::byte> encode_card(const Card& card) {
     invariant(sensible(card).ok(), "a card is checked before it is sent");
     ByteWriter out;
     out.u8(kCardFormat).u16(card.rank.value());
     out.u8(static_cast<std::uint8_t>(card.address.family)).raw(card.address.bytes());
-    out.u16(card.port).raw(card.incarnation);
+    out.raw(card.incarnation);
     out.u8(card.version_min).u8(card.version_max);
     out.text(card.node).text(card.key_credential).blob(card.offer);
-    out.u32(card.mtu).u8(card.rails).u8(card.relay_degree);
-    out.u16(card.relay_port);
+    out.u8(card.relay_degree).u8(static_cast<std::uint8_t>(card.places.size()));
+    for (const CardPlace& place : card.places) {
+        out.text(place.fabric).blob(place.bytes);
+    }
     return out.take();
 }
 
@@ -98,7 +127,6 @@ Result<Card> decode_card(Bytes bytes) {
         return bad_card("its address is neither IPv4 nor IPv6");
     }
     const auto address = ip_from_bytes(in.raw(family == 4 ? 4 : 16));
-    card.port = in.u16();
     const Bytes incarnation = in.raw(card.incarnation.size());
     card.version_min = in.u8();
     card.version_max = in.u8();
@@ -106,10 +134,14 @@ Result<Card> decode_card(Bytes bytes) {
     card.key_credential = in.text(kMaxCardKeyBytes);
     const Bytes offer = in.blob(kMaxCardOfferBytes);
     card.offer.assign(offer.begin(), offer.end());
-    card.mtu = in.u32();
-    card.rails = in.u8();
     card.relay_degree = in.u8();
-    card.relay_port = in.u16();
+    const std::size_t places = in.u8();
+    for (std::size_t i = 0; in.ok() && i < std::min(places, kMaxCardPlaces + 1); ++i) {
+        CardPlace& place = card.places.emplace_back();
+        place.fabric = in.text(kMaxCardFabricBytes);
+        const Bytes own = in.blob(kMaxCardPlaceBytes);
+        place.bytes.assign(own.begin(), own.end());
+    }
     if (!in.ok() || !address) {
         return bad_card("it is cut short");
     }
@@ -179,16 +211,15 @@ Status check_cards(const CardTable& cards) {
         if (Status status = sensible(card); !status) {
             return status;
         }
-        std::string incarnation;
-        for (const std::byte octet : card.incarnation) {
-            incarnation.push_back(static_cast<char>(octet));
-        }
+        const std::string incarnation = text_of(card.incarnation);
         if (const auto [other, fresh] = incarnations.emplace(incarnation, i); !fresh) {
             return twice("incarnation", cards[other->second], card);
         }
-        const std::string place = to_string(card.address) + ' ' + std::to_string(card.port);
-        if (const auto [other, fresh] = places.emplace(place, i); !fresh) {
-            return twice("address and port", cards[other->second], card);
+        for (const CardPlace& place : card.places) {
+            const std::string where = place.fabric + ' ' + text_of(place.bytes);
+            if (const auto [other, fresh] = places.emplace(where, i); !fresh) {
+                return twice("address and port", cards[other->second], card);
+            }
         }
     }
     return {};

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stage {
@@ -25,20 +26,26 @@ inline constexpr std::size_t kMaxCardNameBytes = 255;
 inline constexpr std::size_t kMaxCardKeyBytes = 2048;
 /// Limit of the source's offer, bytes.
 inline constexpr std::size_t kMaxCardOfferBytes = 1024;
-/// The smallest MTU that a member may have, bytes: what IPv6 requires of every link (RFC 8200,
-/// section 5).
-inline constexpr std::uint32_t kMinMtu = 1280;
-/// Interfaces (rails) that one member may use together; each carries a flow.
-inline constexpr std::uint8_t kMaxRails = 16;
+/// Limits of a place: its fabric's name and its own bytes (transport/fabric/fabric.h).
+inline constexpr std::size_t kMaxCardFabricBytes = 16;
+inline constexpr std::size_t kMaxCardPlaceBytes = 128;
+inline constexpr std::size_t kMaxCardPlaces = 8;
 /// Limit of all cards of a group in one encoded table, bytes.
 inline constexpr std::size_t kMaxBusinessCardTableBytes = 16U << 20U;
 /// Ranks have 16 bits, and 65535 is reserved.
 inline constexpr std::size_t kMaxCards = 65535;
 
+/// Where a member is found in one fabric.
+struct CardPlace {
+    std::string fabric;            ///< Its name.
+    std::vector<std::byte> bytes;  ///< The fabric's own.
+
+    friend bool operator==(const CardPlace&, const CardPlace&) = default;
+};
+
 struct Card {
     Rank rank;
-    IpAddress address;                        ///< Peers send unicast to this address ...
-    std::uint16_t port = 0;                   ///< ... and this UDP port; never 0.
+    IpAddress address;                        ///< Its host's, for messages.
     std::array<std::byte, 16> incarnation{};  ///< Random; drawn by this process.
     std::uint8_t version_min = 1;             ///< Supported packet versions, inclusive.
     std::uint8_t version_max = 1;
@@ -49,14 +56,14 @@ struct Card {
     /// The source's manifest if it is short (stager/files/manifest/manifest.h), so that every
     /// member knows before the first packet whether it has enough space. Untrusted input.
     std::vector<std::byte> offer;
-    std::uint32_t mtu = 1500;  ///< The smallest of its interfaces' MTUs, bytes.
-    std::uint8_t rails = 1;    ///< Its number of interfaces.
-    /// 0: the member takes part by multicast. Otherwise `port` is the TCP port on which it
-    /// listens, and the source's is the degree of the relay's tree; 255: there are two trees.
-    std::uint8_t relay_degree = 0;
-    /// The TCP port on which a member that takes part by multicast listens in case the
-    /// group goes on by a relay; 0: it cannot.
-    std::uint16_t relay_port = 0;
+    /// The source's: the degree of the tree if the members form a relay; 255: two trees.
+    std::uint8_t relay_degree = 1;
+    /// Not empty, each fabric once: the broadcast begins in the first, and a hand-over goes to
+    /// the next.
+    std::vector<CardPlace> places;
+
+    /// Null: the member is not in that fabric.
+    [[nodiscard]] const CardPlace* place_in(std::string_view fabric) const;
 
     friend bool operator==(const Card&, const Card&) = default;
 };
@@ -81,8 +88,8 @@ using CardTable = std::vector<Card>;
 /// Fails (Blame::internal) unless it is a whole table: see check_cards().
 [[nodiscard]] Result<CardTable> decode_cards(Bytes bytes);
 
-/// Fails, naming the ranks, unless the table is complete: each rank once and at its place, no
-/// incarnation and no address with port twice.
+/// Fails, naming the ranks, unless the table is complete: each rank once and at its index, no
+/// incarnation and no place twice.
 [[nodiscard]] Status check_cards(const CardTable& cards);
 
 /// Names a member in messages: "rank 3 (n3, 10.77.1.4)".

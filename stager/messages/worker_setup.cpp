@@ -32,7 +32,10 @@ void fields(auto& on, Like<WorkerSetup> auto& setup) {
     on.texts(setup.dest_roots, kMaxSpecs, kMaxPathBytes).number(setup.max_bytes);
     on.raw(setup.session).raw(setup.group_key).text(setup.group_address, kMaxNameBytes);
     on.number(setup.group_port).number(setup.rails);
-    on.texts(setup.interfaces, kPolicyRailsMax, kMaxNameBytes);
+    on.list(setup.endpoints, kMaxSetupEndpoints, [](auto& inner, auto& endpoint) {
+        inner.text(endpoint.fabric, kMaxNameBytes).number(endpoint.descriptors);
+        inner.blob(endpoint.description, kMaxSetupEndpointBytes);
+    });
     on.choice(setup.protection, Protection::encrypt)
         .number(setup.rate_max)
         .flag(setup.rate_is_configured);
@@ -45,8 +48,7 @@ void fields(auto& on, Like<WorkerSetup> auto& setup) {
     on.flag(setup.keeps_owners).flag(setup.may_cache).flag(setup.drops_failed);
     on.text(setup.data_ports, kMaxNameBytes);
     on.require(setup.rank.index() < setup.nodes.size() &&
-               setup.source.index() < setup.nodes.size() && setup.rails >= 1 &&
-               setup.interfaces.size() <= setup.policies.flows);
+               setup.source.index() < setup.nodes.size() && setup.rails >= 1);
 }
 
 void fields(auto& on, Like<WorkerAbort> auto& abort) {

@@ -32,12 +32,8 @@ namespace stage {
 
 inline constexpr std::uint8_t kWorkerVersion = 1;
 inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
-/// UDP, bound, joined and sized: the first flow. Of a relay: TCP, listening, and none else.
-inline constexpr int kWorkerGroupFd = 4;
-inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
-/// From here on: the other flows, as the group's; then the source's sockets for sending on each
-/// rail but the first; last, with Transport::automatic, a listening TCP socket.
-inline constexpr int kWorkerFlowsFd = 6;
+/// From here on: the descriptors of the endpoints, one endpoint after the other.
+inline constexpr int kWorkerEndpointsFd = 4;
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
 inline constexpr std::size_t kMaxFromWorker = 2U << 20U;
@@ -66,6 +62,18 @@ inline constexpr std::size_t kMaxEntries = kMaxDatagram / 5;
 /// Bytes of the manifest for a preflight check.
 inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
 
+/// An endpoint (transport/fabric/fabric.h) whose descriptors the worker has from the daemon.
+struct SetupEndpoint {
+    std::string fabric;  ///< Its name.
+    std::uint8_t descriptors = 0;
+    std::vector<std::byte> description;
+
+    bool operator==(const SetupEndpoint&) const = default;
+};
+inline constexpr std::size_t kMaxSetupEndpoints = 8;
+/// Bytes of the description of an endpoint.
+inline constexpr std::size_t kMaxSetupEndpointBytes = 8192;
+
 /// Everything that a worker must know. What comes from the user (specs, work_dir) is checked
 /// where it is used, with the user's rights.
 struct WorkerSetup : StageSettings {
@@ -77,10 +85,9 @@ struct WorkerSetup : StageSettings {
     std::string work_dir;            ///< Relative sources lie below it.
     std::string stage_dir;           ///< The job's directory, made by the daemon, mode 0700.
     std::string dest_subdir;         ///< Below it, for relative DSTs: "" or "step.N".
-    std::vector<std::string> dest_roots;  ///< Where absolute DSTs may lie.
-    std::uint64_t max_bytes = 0;          ///< Of all files together; 0: no limit.
-    /// Names of the interfaces that multicast uses, by rail; the flows use them in turn.
-    std::vector<std::string> interfaces;
+    std::vector<std::string> dest_roots;     ///< Where absolute DSTs may lie.
+    std::uint64_t max_bytes = 0;             ///< Of all files together; 0: no limit.
+    std::vector<SetupEndpoint> endpoints{};  ///< The best first; none for a group of one.
     bool may_compress = false;  ///< The source compresses while that makes it faster.
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.

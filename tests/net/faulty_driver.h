@@ -6,7 +6,7 @@
 #pragma once
 
 #include "transport/base/prng.h"
-#include "transport/run/driver.h"
+#include "transport/fabric/driver.h"
 
 #include <deque>
 #include <memory>

@@ -84,7 +84,9 @@ Card card_of(Rank rank, const std::string& credential) {
     Card card;
     card.rank = rank;
     card.address = parse_ip("127.0.0.1").value();
-    card.port = static_cast<std::uint16_t>(20000 + rank.value());
+    card.places = {{"udp",
+                    {static_cast<std::byte>(rank.value() >> 8U),
+                     static_cast<std::byte>(rank.value() & 0xffU)}}};
     card.key_credential = credential;
     const ssize_t drawn = ::getrandom(card.incarnation.data(), card.incarnation.size(), 0);
     invariant(drawn == 16, "the kernel has randomness");

@@ -14,9 +14,10 @@ CORE = ["transport/base", "transport/wire", "transport/core/base"] + SETTINGS
 SENDING = CORE + ["transport/core/sending"]
 FEEDBACK = SENDING + ["transport/core/feedback"]
 MEMBER = FEEDBACK + ["transport/core/membership", "transport/core/repair"]
-# A driver sees the seam to the engine, never the core.
-DRIVER = BASE + ["transport/wire", "transport/run/driver."]
+# A fabric sees its interface, never the core.
+FABRIC = BASE + ["transport/wire", "transport/fabric"]
 OBJECT = BASE + ["transport/core/base", "transport/wire", "transport/run/object"]
+MEMBERS = ["transport/fabric", "transport/fabrics"]
 REQUEST = BASE + ["stager/control", "stager/spec"]
 FILES = REQUEST + ["stager/disk", "stager/content", "stager/removal", "stager/files/manifest"]
 TARGET = FILES + ["stager/files/source", "stager/files/target", "transport/run/object"]
@@ -33,6 +34,7 @@ MAY_INCLUDE = {
     "transport/settings": ["transport/base"],
     "transport/wire": ["transport/base"],
     "transport/seal": ["transport/base", "transport/wire"] + SETTINGS,
+    "transport/fabric": BASE,
     "transport/core/base": CORE,
     "transport/core/sending": CORE,
     "transport/core/feedback": SENDING,
@@ -44,12 +46,14 @@ MAY_INCLUDE = {
     # A relay's receiver assembles blocks as a multicast receiver does.
     "transport/core/relay": MEMBER + ["transport/core/receiver"],
     "transport/run/object": OBJECT,
-    "transport/run": OBJECT + ["transport/seal", "transport/core/source", "transport/core/receiver"]
+    "transport/run": OBJECT + ["transport/fabric", "transport/seal", "transport/core/source", "transport/core/receiver"]
     + ["transport/core/relay"],
-    "transport/run/memory": OBJECT + ["transport/run", "transport/core/source"]
+    "transport/run/memory": OBJECT + ["transport/run", "transport/fabric", "transport/core/source"]
     + ["transport/core/receiver"],
-    "transport/udp": DRIVER,
-    "transport/tcp": DRIVER,
+    "transport/udp": FABRIC,
+    "transport/tcp": FABRIC,
+    # The list of all fabrics: the one room, beside its own, that names each.
+    "transport/fabrics": FABRIC + SETTINGS + ["transport/udp", "transport/tcp"],
     "pmix": BASE,
     "pmix/static": BASE + ["pmix"],
     "pmix/host": BASE + ["pmix", "pmix/static"],
@@ -80,18 +84,19 @@ MAY_INCLUDE = {
     "stager/files/reuse": TARGET + ["stager/files/targets"],
     "stager/files/sink": TARGET + ["stager/files/targets", "stager/files/reuse"],
     "stager/worker/requests": MEMBERS_FILES + ["stager/messages"],
-    "stager/worker/broadcast": WORKER + ["transport/udp", "transport/tcp", "transport/core/relay"],
-    "stager/worker/staging": WORKER + ["stager/worker/broadcast", "stager/worker/requests"],
-    "stager/worker/engine": WORKER + ["pmix/static", "transport/udp", "transport/tcp", "stager/worker/broadcast"]
+    "stager/worker/broadcast": WORKER + MEMBERS + ["transport/core/relay"],
+    "stager/worker/staging": WORKER + MEMBERS + ["stager/worker/broadcast", "stager/worker/requests"],
+    "stager/worker/engine": WORKER + MEMBERS + ["pmix/static", "stager/worker/broadcast"]
     + ["stager/worker/requests", "stager/worker/staging"],
     # libstagecast-mpi runs in a user's process: it knows no file, socket or protocol.
     "stager/mpi/messages": BASE + SETTINGS,
-    "stager/mpi/addresses": BASE + ["stager/mpi/messages", "transport/udp"],
+    "stager/mpi/addresses": BASE + ["stager/mpi/messages", "transport/fabric", "transport/udp"],
     "stager/mpi": BASE + SETTINGS + ["stager/mpi/messages", "stager/mpi/addresses"],
     # libstagecast-bcast has the engine in the user's process.
     "stager/mpi/bcast": BASE + ["stager/mpi/messages", "stager/mpi/addresses", "transport/run"]
+    + ["transport/fabric"]
     + ["transport/run/memory", "transport/udp", "transport/seal", "stager/config/engine_ports."] + SETTINGS,
-    "stager/worker/called": WORKER + ["stager/mpi/messages", "stager/files/targets", "transport/udp"]
+    "stager/worker/called": WORKER + MEMBERS + ["stager/mpi/messages", "stager/files/targets"]
     + ["stager/mpi/addresses"]
     + ["stager/worker/broadcast", "stager/worker/engine"],
     "stager/worker": REQUEST + ["stager/messages", "stager/mpi/messages", "stager/worker/engine"]
@@ -101,7 +106,7 @@ MAY_INCLUDE = {
     "stager/daemon/jobs": DAEMON,
     "stager/daemon/cache": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/run": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
-    + ["stager/daemon/cache", "pmix", "transport/udp", "transport/tcp"],
+    + ["stager/daemon/cache", "pmix", "transport/udp", "transport/tcp"] + MEMBERS,
     "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/planning": DAEMON + ["stager/daemon/tree", "stager/daemon/run", "pmix"],
     "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
@@ -116,7 +121,7 @@ MAY_INCLUDE = {
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]
     + ["pmix", "pmix/static"],
     "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"]
-    + ["transport/udp"],
+    + ["transport/udp", "transport/fabric"],
     "stager/cli": COMMAND + ["stager/cli/push", "stager/cli/launch", "stager/cli/doctor"],
 }
 
@@ -248,7 +253,7 @@ WRONG = [
     example("spank/a.cpp", "<boost/filesystem.hpp>"),
 ]
 RIGHT = [
-    example("transport/udp/a.cpp", '"transport/run/driver.h"', "transport/run/driver.h"),
+    example("transport/udp/a.cpp", '"transport/fabric/driver.h"', "transport/fabric/driver.h"),
     example("transport/run/a.cpp", '"transport/core/source/b.h"', "transport/core/source/b.h"),
     example("spank/a.cpp", '"transport/base/b.h"', "transport/base/b.h"),
     example("stager/daemon/a.cpp", '"stager/messages/worker_setup.h"', "stager/messages/worker_setup.h"),

@@ -36,13 +36,13 @@ class Member {
           blocks_{kResidentBlocks + (config.spare != nullptr ? 0 : Session::kLeavingBlocks),
                   kBlockBytes,
                   config.spare},
-          outbox_{driver_, seal_, blocks_, config_, config.policies.flows} {
+          outbox_{driver_, seal_, blocks_, config_, config.carrier.flows} {
         seal_.prepare(config.source);
         // The source hears nothing by multicast that is worth a thread.
         auto inboxes =
             config.own == config.source ? decltype(driver.take_flows()){} : driver.take_flows();
         if (!inboxes.empty()) {
-            const Duration skew = config.rails > 1 ? Flows::kRailSkew : Duration{};
+            const Duration skew = config.carrier.rails > 1 ? Flows::kRailSkew : Duration{};
             flows_.emplace(read_flows(std::move(inboxes), seal_, config.source), skew);
         }
     }
@@ -92,18 +92,6 @@ class Member {
     std::optional<Flows> flows_;
 };
 
-/// Names the addresses and ports that the core does not know.
-Error closed_ports(const BroadcastConfig& config, Rank culprit) {
-    const auto timeout = std::chrono::ceil<std::chrono::seconds>(
-        core::with_default_timeouts(config).connect_timeout);
-    return {Blame::node,
-            "no connection from " + config.members[config.own.index()].peer.host() +
-                " to the data port " + config.members[culprit.index()].peer.to_string() +
-                " (TCP) could be made within " + std::to_string(timeout.count()) +
-                " s: a firewall closes the data ports; open TCP " + config.data_ports +
-                " (DataPortRange) on all nodes"};
-}
-
 core::ObjectShape shape_of(const BlockSource& source) {
     core::ObjectShape shape;
     shape.blocks = source.block_count();
@@ -146,7 +134,8 @@ BroadcastReport receive_broadcast(const BroadcastConfig& config,
         HeldCore<core::RelayReceiver> core{member.core(), config.relay_degree};
         BroadcastReport report = member.run(core, object, watcher);
         if (report.outcome.is_unconnected) {
-            report.outcome.why = closed_ports(config, report.outcome.culprit);
+            report.outcome.why = driver.no_connection(
+                report.outcome.culprit, core::with_default_timeouts(config).connect_timeout);
         }
         return report;
     }

@@ -8,17 +8,13 @@
 namespace stage {
 namespace {
 
-constexpr std::uint32_t kEthernetMtu = 1500;  ///< What every path is expected to carry.
-constexpr std::uint32_t kIpv4AndUdpBytes = 28;
-constexpr std::uint32_t kIpv6AndUdpBytes = 48;
-
-std::uint32_t chunk_bytes(const BroadcastConfig& config,
-                          std::uint32_t mtu,
+/// What of a packet is payload.
+std::uint32_t chunk_bytes(const Carrier& carrier,
+                          std::uint32_t packet_bytes,
                           std::size_t tag_bytes) {
-    const std::uint32_t below = config.group.is_v6() ? kIpv6AndUdpBytes : kIpv4AndUdpBytes;
-    const auto around = below + static_cast<std::uint32_t>(wire::kHeaderBytes + tag_bytes);
-    invariant(mtu >= wire::kMinChunkBytes + around, "an MTU leaves room for a chunk");
-    return std::min(mtu - around, wire::kMaxDatagramChunkBytes);
+    const auto around = static_cast<std::uint32_t>(wire::kHeaderBytes + tag_bytes);
+    invariant(packet_bytes >= wire::kMinChunkBytes + around, "a packet has room for a chunk");
+    return std::min(packet_bytes - around, carrier.chunk_bytes_max);
 }
 
 }  // namespace
@@ -31,9 +27,7 @@ seal::SessionKeys keys_of(const BroadcastConfig& config) {
     keys.own = config.own;
     keys.version = config.version;
     keys.flows_apart = static_cast<std::uint8_t>(core::relay_stripes(config.relay_degree));
-    for (const BroadcastMember& member : config.members) {
-        keys.members.push_back(member.incarnation);
-    }
+    keys.members = config.members;
     return keys;
 }
 
@@ -42,11 +36,13 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     static_cast<core::BroadcastSettings&>(core) = config;
     core.members = static_cast<std::uint16_t>(config.members.size());
     core.session = seal::demux(config.session);
-    const bool relays = config.relay_degree > 0;
-    core.chunk_bytes = relays ? kRelayChunkBytes : chunk_bytes(config, config.mtu, tag_bytes);
-    if (!relays && config.mtu > kEthernetMtu) {
-        core.chunk_bytes_fallback = chunk_bytes(config, kEthernetMtu, tag_bytes);
+    const Carrier& carrier = config.carrier;
+    core.chunk_bytes = chunk_bytes(carrier, carrier.packet_bytes, tag_bytes);
+    if (carrier.packet_bytes_fallback > 0) {
+        core.chunk_bytes_fallback =
+            chunk_bytes(carrier, carrier.packet_bytes_fallback, tag_bytes);
     }
+    core.group_buffer_bytes = carrier.receive_buffer_bytes;
     core.resident_blocks = kResidentBlocks;
     core.spill_blocks = config.spare != nullptr ? kSpillBlocks : 0;
     return core;

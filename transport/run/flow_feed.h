@@ -4,7 +4,7 @@
 // merges what they bring.
 #pragma once
 
-#include "transport/run/driver.h"
+#include "transport/fabric/driver.h"
 #include "transport/seal/flow_seal.h"
 
 #include <atomic>

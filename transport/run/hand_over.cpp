@@ -13,12 +13,6 @@ BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcom
     relay.relay_degree = outcome.relay_degree;
     relay.session = seal::relay_session(multicast.session);
     relay.unreached_policy = UnreachedPolicy::fetch;
-    relay.policies.flows = 1;
-    relay.rails = 1;
-    relay.group_buffer_bytes = 0;
-    for (BroadcastMember& member : relay.members) {
-        member.peer.port = member.relay_port;
-    }
     // All members are known to run.
     relay.ready_timeout = std::min(relay.ready_timeout, relay.stall_timeout);
     return relay;

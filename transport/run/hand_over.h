@@ -1,7 +1,7 @@
 // What becomes of a broadcast whose multicast session ended by a hand-over to a relay.
 //
 // The members and the object are the same. The session is another one, with keys of its own,
-// over the ports on which the members listen for it.
+// over another fabric.
 #pragma once
 
 #include "transport/run/broadcast.h"
@@ -9,7 +9,7 @@
 namespace stage {
 
 /// The configuration of the relay. Requires that the outcome has a relay_degree. The caller
-/// sets anew what this member holds.
+/// sets anew the carrier and what this member holds.
 [[nodiscard]] BroadcastConfig relay_after(const BroadcastConfig& multicast,
                                           const core::Outcome& outcome);
 

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "transport/core/base/contract.h"
-#include "transport/run/driver.h"
+#include "transport/fabric/driver.h"
 #include "transport/run/object/block_store.h"
 #include "transport/seal/session_seal.h"
 

@@ -7,8 +7,8 @@
 // socket.
 #pragma once
 
+#include "transport/fabric/driver.h"
 #include "transport/os/unique_fd.h"
-#include "transport/run/driver.h"
 
 #include <cstdint>
 #include <memory>

@@ -348,4 +348,14 @@ void TcpDriver::hang_up(LinkEnd to) {
     }
 }
 
+Error TcpDriver::no_connection(Rank peer, Duration tried) const {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(tried);
+    return {Blame::node,
+            "no connection from " + endpoints_.members[endpoints_.own.index()].host() +
+                " to the data port " + endpoints_.members[peer.index()].to_string() +
+                " (TCP) could be made within " + std::to_string(seconds.count()) +
+                " s: a firewall closes the data ports; open TCP " + endpoints_.data_ports +
+                " (DataPortRange) on all nodes"};
+}
+
 }  // namespace stage::tcp

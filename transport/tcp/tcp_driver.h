@@ -9,8 +9,8 @@
 #pragma once
 
 #include "transport/base/address.h"
+#include "transport/fabric/driver.h"
 #include "transport/os/unique_fd.h"
-#include "transport/run/driver.h"
 #include "transport/tcp/path_probe.h"
 #include "transport/tcp/tcp_connection.h"
 #include "transport/tcp/tcp_dialler.h"
@@ -23,11 +23,12 @@
 namespace stage::tcp {
 
 struct TcpEndpoints {
-    UniqueFd listener;             ///< See open_listener().
-    std::vector<Address> members;  ///< By rank: the address on which the member listens.
+    UniqueFd listener;               ///< See open_listener().
+    std::vector<Address> members{};  ///< By rank: the address on which the member listens.
     Rank own;
     Shaping shaping{};                 ///< Multipath only if the listener is.
     std::size_t packet_bytes_max = 0;  ///< Of a whole packet.
+    std::string data_ports{};          ///< "6830-6893": those of all members, for messages.
 };
 
 class TcpDriver final : public Driver {
@@ -40,6 +41,7 @@ class TcpDriver final : public Driver {
     void connect(LinkEnd to) override;
     void take_links(std::vector<LinkEvent>& events) override;
     void hang_up(LinkEnd to) override;
+    [[nodiscard]] Error no_connection(Rank peer, Duration tried) const override;
     [[nodiscard]] std::vector<int> descriptors() const override { return {events_.get()}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "tcp"; }

@@ -4,7 +4,7 @@
 // pages are allocated as packets need them, which are few in a small broadcast.
 #pragma once
 
-#include "transport/run/driver.h"
+#include "transport/fabric/driver.h"
 
 #include <cstddef>
 #include <memory>

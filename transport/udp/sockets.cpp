@@ -1,5 +1,7 @@
 #include "transport/udp/sockets.h"
 
+#include "transport/os/bound_address.h"
+
 #include <ifaddrs.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
@@ -312,49 +314,12 @@ Result<std::vector<UniqueFd>> open_rail_sockets(std::span<const Rail> rails,
     return sockets;
 }
 
-Result<std::string> interface_of(const Address& address) {
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) {
-        return Error::from_errno(Blame::node, "asking for the network interfaces");
-    }
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-        if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != address.family()) {
-            continue;
-        }
-        const auto here = Address::from_socket(entry->ifa_addr, sizeof(sockaddr_in6));
-        if (here && here->with_port(0) == address.with_port(0)) {
-            return std::string{entry->ifa_name};
-        }
-    }
-    return Error{Blame::node, "no network interface has the address " + address.host()};
-}
-
-Result<std::uint32_t> interface_mtu(const std::string& interface) {
-    TRY(auto fd, make_socket(AF_INET));
-    ifreq request{};
-    interface.copy(&request.ifr_name[0], IFNAMSIZ - 1);
-    if (::ioctl(fd.get(), SIOCGIFMTU, &request) != 0) {
-        return Error::from_errno(Blame::node, "asking for the MTU of " + interface);
-    }
-    return static_cast<std::uint32_t>(request.ifr_mtu);
-}
-
 Status allow_fragments(int socket) {
     constexpr const char* kDoing = "allowing fragments";
     TRY(const auto bound, bound_address(socket));
     return bound.is_v6()
                ? set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, int{IPV6_PMTUDISC_DONT}, kDoing)
                : set(socket, IPPROTO_IP, IP_MTU_DISCOVER, int{IP_PMTUDISC_DONT}, kDoing);
-}
-
-Result<Address> bound_address(int socket) {
-    sockaddr_storage storage{};
-    socklen_t length = sizeof storage;
-    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &length) != 0) {
-        return Error::from_errno(Blame::internal, "asking a socket for its address");
-    }
-    return Address::from_socket(reinterpret_cast<const sockaddr*>(&storage), length);
 }
 
 std::uint32_t receive_buffer_bytes(int socket) {

@@ -15,8 +15,8 @@
 
 #include "transport/base/address.h"
 #include "transport/base/result.h"
+#include "transport/fabric/rails.h"
 #include "transport/os/unique_fd.h"
-#include "transport/udp/rails.h"
 
 #include <cstdint>
 #include <span>
@@ -86,16 +86,9 @@ struct GroupFlows {
     std::pair<std::uint16_t, std::uint16_t> ports,
     SocketOptions options);
 
-/// The interface that has `address`.
-[[nodiscard]] Result<std::string> interface_of(const Address& address);
-/// Its MTU, bytes.
-[[nodiscard]] Result<std::uint32_t> interface_mtu(const std::string& interface);
-
 /// From now on the kernel fragments datagrams longer than an interface's MTU.
 [[nodiscard]] Status allow_fragments(int socket);
 
-/// The address to which the socket is bound.
-[[nodiscard]] Result<Address> bound_address(int socket);
 /// The receive buffer that the kernel granted, bytes.
 [[nodiscard]] std::uint32_t receive_buffer_bytes(int socket);
 

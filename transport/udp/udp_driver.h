@@ -9,8 +9,8 @@
 #pragma once
 
 #include "transport/base/address.h"
+#include "transport/fabric/driver.h"
 #include "transport/os/unique_fd.h"
-#include "transport/run/driver.h"
 #include "transport/udp/packet_slots.h"
 #include "transport/udp/sockets.h"
 

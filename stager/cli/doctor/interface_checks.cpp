@@ -1,8 +1,8 @@
 #include "stager/cli/doctor/interface_checks.h"
 
 #include "stager/config/value.h"
+#include "transport/fabric/rails.h"
 #include "transport/os/unique_fd.h"
-#include "transport/udp/rails.h"
 
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -203,7 +203,7 @@ std::vector<Finding> check_interfaces(const Config& config) {
     std::vector<RailNames> entries = config.interfaces;
     for (RailNames& entry : entries) {
         // As the daemon does; an interface may have alternative names.
-        std::ranges::transform(entry, entry.begin(), udp::interface_called);
+        std::ranges::transform(entry, entry.begin(), interface_called);
     }
     auto findings = judge_interfaces(entries, interfaces_seen(), config.broadcasts());
     if (config.broadcasts() && config.transport != Transport::tcp) {

@@ -52,7 +52,7 @@ NodeRun::NodeRun(const Basics& basics,
 void NodeRun::begin(int root) {
     make_directory(root);
     if (!failed_) {
-        open_sockets();
+        open_endpoints();
     }
     if (failed_ || waits_for_port_) {
         return;
@@ -149,8 +149,8 @@ void NodeRun::restart_worker() {
     restarting_ = false;
     has_cards_ = false;
     phase_ = Phase::preparing;
-    if (sockets_.flows.empty()) {
-        open_sockets();
+    if (endpoints_.empty()) {
+        open_endpoints();
     }
     if (failed_ || waits_for_port_) {
         return;
@@ -171,7 +171,7 @@ void NodeRun::drop_wire_up() {
 void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
         .program = worker_program(basics_.config, order_.request, std::move(environment)),
-        .sockets = worker_sockets(sockets_),
+        .sockets = descriptors_of(endpoints_),
         .stage = process_group_name(order_.request.key),
         .closer = resources_.closers.of(order_.request.uid)};
     auto worker = WorkerProcess::start(
@@ -188,10 +188,7 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
              },
          .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
     cache_link_.begin_anew();
-    sockets_.flows.clear();  // Only the worker receives from them.
-    sockets_.unicast.reset();
-    sockets_.listener.reset();
-    sockets_.rails.clear();
+    const std::vector<Endpoint> handed_over = std::exchange(endpoints_, {});
     if (!worker) {
         fail(Blame::node, worker.error().sentence());
         return;
@@ -199,11 +196,10 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
     worker_ = std::move(*worker);
     listens_ = false;
     phase_ = Phase::wiring;
-    worker_->send(worker_setup(basics_.config,
-                               order_,
-                               {.directory = directory_,
-                                .interfaces = sockets_.interfaces,
-                                .now = basics_.loop.now()}));
+    worker_->send(worker_setup(
+        basics_.config,
+        order_,
+        {.directory = directory_, .endpoints = handed_over, .now = basics_.loop.now()}));
 }
 
 void NodeRun::hold_outcome(WorkerOutcome outcome) {
@@ -310,7 +306,7 @@ void NodeRun::release() {
 }
 
 void NodeRun::free_port() {
-    sockets_ = {};
+    endpoints_.clear();
     port_.reset();
 }
 
@@ -363,8 +359,8 @@ bool NodeRun::awaits_others() const {
 }
 
 /// By NodeAddr, as Slurm gives it.
-udp::Neighbours NodeRun::neighbours() const {
-    udp::Neighbours known;
+Neighbours NodeRun::neighbours() const {
+    Neighbours known;
     for (std::size_t rank = 0; rank < order_.plan.nodes.size(); ++rank) {
         const auto address = Address::parse(order_.plan.nodes[rank].address, 0);
         if (address && rank == order_.self.index()) {
@@ -376,7 +372,7 @@ udp::Neighbours NodeRun::neighbours() const {
     return known;
 }
 
-void NodeRun::open_sockets() {
+void NodeRun::open_endpoints() {
     if (order_.plan.nodes.size() == 1) {
         return;  // Nothing is sent, so that no interface is needed either.
     }
@@ -385,33 +381,32 @@ void NodeRun::open_sockets() {
         fail(Blame::internal, group.error().sentence());
         return;
     }
-    const StagePorts ports = borrow_port();
-    const udp::GroupFlows flows{
-        .first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails};
-    auto sockets = order_.plan.relays
-                       ? open_relay_sockets(basics_.config, ports, neighbours())
-                       : open_data_sockets(basics_.config,
-                                           ports,
-                                           flows,
-                                           neighbours(),
-                                           order_.self == Rank{0},
-                                           order_.plan.transport != Transport::udp);
-    if (!sockets && sockets.error().cause() == EADDRINUSE) {
+    const PortSupply ports = borrow_port();
+    auto endpoints = stage::open_endpoints(
+        basics_.config,
+        ports,
+        {.transport = order_.plan.relays ? Transport::tcp : order_.plan.transport,
+         .group = {.first = *group,
+                   .flows = order_.plan.policies.flows,
+                   .rails = order_.plan.rails},
+         .neighbours = neighbours(),
+         .is_source = order_.self == Rank{0}});
+    if (!endpoints && endpoints.error().cause() == EADDRINUSE) {
         waits_for_port_ = true;
         basics_.loop.defer(
-            [this, why = sockets.error().sentence(), alive = std::weak_ptr<bool>{alive_}] {
+            [this, why = endpoints.error().sentence(), alive = std::weak_ptr<bool>{alive_}] {
                 if (!alive.expired()) {
                     owner_.on_port_taken(why);
                 }
             });
         return;
     }
-    if (!sockets) {
-        fail(sockets.error().blame(), sockets.error().sentence());
+    if (!endpoints) {
+        fail(endpoints.error().blame(), endpoints.error().sentence());
         return;
     }
-    sockets_ = *std::move(sockets);
-    port_beyond_ = port_beyond_range(basics_.config, sockets_);
+    endpoints_ = *std::move(endpoints);
+    port_beyond_ = port_beyond_range(basics_.config, endpoints_);
     if (port_beyond_) {
         basics_.log.warn(
             "other programs have the TCP ports of DataPortRange ('ss -ltnp' shows which), so a "
@@ -420,7 +415,7 @@ void NodeRun::open_sockets() {
     }
 }
 
-StagePorts NodeRun::borrow_port() {
+PortSupply NodeRun::borrow_port() {
     free_port();
     if (resources_.ports.has_taken()) {  // Their programs may have ended since.
         resources_.ports.hold(basics_.config.data_port_range);
@@ -436,7 +431,7 @@ StagePorts NodeRun::borrow_port() {
 void NodeRun::move(std::uint16_t port) {
     order_.plan.group_port = port;
     waits_for_port_ = false;
-    sockets_ = {};  // (A worker that ends now still has the port.)
+    endpoints_.clear();  // (A worker that ends now still has the port.)
     go_direct();
 }
 

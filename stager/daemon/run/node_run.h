@@ -10,8 +10,8 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/outside.h"
 #include "stager/daemon/run/cache_link.h"
+#include "stager/daemon/run/data_endpoints.h"
 #include "stager/daemon/run/data_ports.h"
-#include "stager/daemon/run/data_sockets.h"
 #include "stager/daemon/run/wire_up.h"
 #include "stager/daemon/run/worker_order.h"
 #include "stager/daemon/run/worker_process.h"
@@ -113,9 +113,9 @@ class NodeRun final : private WireUpOwner {
     void on_lost(const std::string& why) override;
 
     void make_directory(int root);
-    void open_sockets();
-    [[nodiscard]] StagePorts borrow_port();
-    [[nodiscard]] udp::Neighbours neighbours() const;
+    void open_endpoints();
+    [[nodiscard]] PortSupply borrow_port();
+    [[nodiscard]] Neighbours neighbours() const;
     void start_wire_up();
     void drop_wire_up();
     void start_worker(std::vector<std::string> environment);
@@ -139,7 +139,7 @@ class NodeRun final : private WireUpOwner {
     std::string directory_;
     std::unique_ptr<LentPort> port_;  ///< Until the worker has ended.
     std::optional<std::uint16_t> port_beyond_;
-    DataSockets sockets_;  ///< When the worker has them, only the interfaces are left.
+    std::vector<Endpoint> endpoints_;  ///< Until the worker has them.
 
     std::unique_ptr<WireUp> wire_up_;
     bool wire_up_replaced_ = false;

@@ -38,7 +38,12 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
         setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
     setup.dest_roots = plan.is_push() ? config.push_roots : config.dest_roots;
     setup.max_bytes = config.max_bytes;
-    setup.interfaces = place.interfaces;
+    for (const Endpoint& endpoint : place.endpoints) {
+        setup.endpoints.push_back(
+            {.fabric = endpoint.fabric,
+             .descriptors = static_cast<std::uint8_t>(endpoint.descriptors.size()),
+             .description = endpoint.description});
+    }
     setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
     setup.may_compress = config.compress == Compress::automatic;
     setup.transport = plan.relays ? Transport::tcp : plan.transport;
@@ -57,21 +62,12 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     return setup;
 }
 
-std::vector<int> worker_sockets(const DataSockets& sockets) {
-    static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
-                  kWorkerFlowsFd == kWorkerUnicastFd + 1);
+std::vector<int> descriptors_of(std::span<const Endpoint> endpoints) {
     std::vector<int> numbers;
-    for (const UniqueFd& flow : sockets.flows) {
-        numbers.push_back(flow.get());
-        if (numbers.size() == 1) {
-            numbers.push_back(sockets.unicast.get());
+    for (const Endpoint& endpoint : endpoints) {
+        for (const UniqueFd& descriptor : endpoint.descriptors) {
+            numbers.push_back(descriptor.get());
         }
-    }
-    for (const UniqueFd& rail : sockets.rails) {
-        numbers.push_back(rail.get());
-    }
-    if (sockets.listener) {
-        numbers.push_back(sockets.listener.get());
     }
     return numbers;
 }

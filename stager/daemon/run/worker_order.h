@@ -5,11 +5,12 @@
 #pragma once
 
 #include "stager/config/config.h"
-#include "stager/daemon/run/data_sockets.h"
 #include "stager/daemon/tree/plan.h"
 #include "stager/messages/worker_setup.h"
 #include "stager/spawn/request.h"
+#include "transport/fabric/fabric.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct RunOrder {
 /// The place in which the worker works.
 struct RunPlace {
     std::string directory;                ///< The job's, absolute.
-    std::vector<std::string> interfaces;  ///< Those of its sockets.
+    std::span<const Endpoint> endpoints;  ///< Borrowed.
     Instant now;
 };
 
@@ -43,7 +44,7 @@ struct RunPlace {
                                             std::vector<std::string> environment);
 
 /// Ordered by the descriptor numbers in the worker (messages/worker_setup.h).
-[[nodiscard]] std::vector<int> worker_sockets(const DataSockets& sockets);
+[[nodiscard]] std::vector<int> descriptors_of(std::span<const Endpoint> endpoints);
 
 /// "42.job.0", "42.3.0": names the processes of a stage.
 [[nodiscard]] std::string process_group_name(const StageKey& key);

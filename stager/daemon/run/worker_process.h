@@ -18,7 +18,7 @@ namespace stage {
 
 struct WorkerOrder {
     ProgramRequest program;
-    /// From kWorkerGroupFd on; borrowed for the call. Empty without a broadcast.
+    /// From kWorkerEndpointsFd on; borrowed for the call. Empty without a broadcast.
     std::vector<int> sockets{};
     std::string stage{};  ///< Names the stage in the log of its output.
     CloserPtr closer{};   ///< The user's, for the descriptors that the worker sends.

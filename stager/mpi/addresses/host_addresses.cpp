@@ -1,6 +1,7 @@
 #include "stager/mpi/addresses/host_addresses.h"
 
 #include "transport/base/address.h"
+#include "transport/os/bound_address.h"
 #include "transport/os/unique_fd.h"
 #include "transport/udp/sockets.h"
 
@@ -59,7 +60,7 @@ std::optional<IpAddress> default_address() {
     if (::connect(socket.get(), to.get(), to.length) != 0) {
         return std::nullopt;
     }
-    const auto own = udp::bound_address(socket.get());
+    const auto own = bound_address(socket.get());
     return own ? std::optional{own->ip} : std::nullopt;
 }
 

@@ -6,8 +6,9 @@
 #include "stager/mpi/messages/ip_field.h"
 #include "transport/base/fields.h"
 #include "transport/base/random_value.h"
+#include "transport/fabric/rails.h"
 #include "transport/os/installation.h"
-#include "transport/udp/rails.h"
+#include "transport/udp/udp_fabric.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -29,9 +30,8 @@ constexpr std::uint32_t kGroupCount = 16;
 
 void fields(auto& on, Like<MemberCard> auto& card) {
     on.text(card.release, kMaxReleaseBytes)
-        .number(card.rail_mtu)
-        .with(card.place.ip, put_ip, take_ip)
-        .number(card.port)
+        .with(card.host, put_ip, take_ip)
+        .blob(card.place, kMaxPlaceBytes)
         .raw(card.incarnation)
         .raw(card.key)
         .raw(card.session)
@@ -49,13 +49,13 @@ std::optional<MemberCard> card_in(Bytes record) {
 
 /// The first interface of STAGECAST_INTERFACE that this host has.
 std::vector<CallAddress> named_address(std::string_view names) {
-    const std::vector<udp::InterfaceHere> here = udp::interfaces_here(AF_INET);
+    const std::vector<InterfaceHere> here = interfaces_here(AF_INET);
     while (!names.empty()) {
         const std::size_t end = std::min(names.find(','), names.size());
         const std::string_view entry = names.substr(0, end);
         const std::string name =
-            udp::interface_called(std::string{entry.substr(0, entry.find('+'))});
-        const auto found = std::ranges::find(here, name, &udp::InterfaceHere::name);
+            interface_called(std::string{entry.substr(0, entry.find('+'))});
+        const auto found = std::ranges::find(here, name, &InterfaceHere::name);
         if (found != here.end()) {
             return {CallAddress{.ip = found->address.ip, .prefix_bits = 0}};
         }
@@ -121,24 +121,23 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
             "name an interface of it in STAGECAST_INTERFACE");
     }
     own_ = {.ip = (*places)[config_.own.index()], .port = 0};
-    TRY(auto interface, udp::interface_of(own_));
+    TRY(auto interface, interface_of(own_));
     interface_ = std::move(interface);
-    const Result<std::uint32_t> mtu = udp::interface_mtu(interface_);
-    Result<UniqueFd> peer = udp::open_peer_socket(
-        own_, {0, 0}, {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer});
-    if (!mtu || !peer) {
-        return mtu ? std::move(peer).error() : mtu.error();
-    }
-    if (!is_among_lower_half(*peer)) {
+    const udp::UdpFabric fabric;
+    TRY(auto endpoint,
+        fabric.open({.rails = {{.name = interface_, .address = own_}},
+                     .ports = {.lent = {}, .open_to_all = {{0, 0}}},
+                     .dscp = 0,
+                     .buffer_bytes = kSocketBuffer}));
+    if (!is_among_lower_half(endpoint.descriptors.front())) {
         return Error{Blame::user, "half of this process's file descriptors are in use"}.remedy(
             "raise the limit of open files (ulimit -n)");
     }
-    TRY(const auto bound, udp::bound_address(peer->get()));
-    peer_ = *std::move(peer);
+    TRY(auto place, fabric.place(endpoint));
+    endpoint_ = std::move(endpoint);
     return MemberCard{.release = std::string{version()}.substr(0, kMaxReleaseBytes),
-                      .rail_mtu = *mtu,
-                      .place = {.ip = bound.ip, .prefix_bits = 0},
-                      .port = bound.port,
+                      .host = place.host,
+                      .place = std::move(place.bytes),
                       .incarnation = random_value<seal::Incarnation>(),
                       .key = random_value<seal::GroupKey>(),
                       .session = random_value<seal::SessionId>(),
@@ -147,7 +146,8 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
 }
 
 Status GroupMember::join(const std::vector<Bytes>& records) {
-    std::uint32_t mtu = UINT32_MAX;
+    std::vector<std::vector<std::byte>> places;
+    hosts_.clear();
     for (std::size_t i = 0; i < records.size(); ++i) {
         const std::optional<MemberCard> card = card_in(records[i]);
         if (!card || !card->why.empty()) {
@@ -156,24 +156,23 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
         if (card->release != std::string{version()}.substr(0, kMaxReleaseBytes)) {
             return Error{Blame::user, "the nodes have different releases of the library"};
         }
-        config_.members[i] = {.peer = {.ip = card->place.ip, .port = card->port},
-                              .incarnation = card->incarnation};
-        mtu = std::min(mtu, card->rail_mtu);
+        config_.members[i] = card->incarnation;
+        hosts_.push_back(card->host);
+        places.push_back(card->place);
         if (i == 0) {
             config_.group_key = card->key;
             config_.session = card->session;
-            config_.group = group_address(card->draw);
+            group_ = group_address(card->draw);
             for_short_ = group_address(card->draw + kGroupCount);
         }
     }
-    config_.mtu = mtu;
     // Any user of a host may join a group, and would read what is not encrypted.
     config_.protection = Protection::encrypt;
     config_.unreached_policy = UnreachedPolicy::fail;
     config_.ready_timeout = kReadyTimeout;
     config_.stall_timeout = kStallTimeout;
     config_.linger = kStallTimeout;
-    return open_driver();
+    return open_driver(std::move(places));
 }
 
 /// The next port of the same group address, and keys that no session of long messages has.
@@ -186,30 +185,22 @@ Status GroupMember::open_short() {
                        .members = {},
                        .rank = config_.own};
     config.session.back() ^= std::byte{0xff};
-    for (const BroadcastMember& member : config_.members) {
-        config.members.push_back(member.incarnation);
-    }
+    config.members = config_.members;
     TRY(auto opened, ShortGroup::open(std::move(config)));
     short_.emplace(std::move(opened));
     return {};
 }
 
-Status GroupMember::open_driver() {
-    TRY(auto group,
-        udp::open_group_socket(
-            config_.group,
-            {.interface = interface_, .dscp = 0, .buffer_bytes = kSocketBuffer}));
-    config_.group_buffer_bytes = udp::receive_buffer_bytes(group.get());
-    udp::UdpEndpoints endpoints{.flows = {},
-                                .peer = std::move(peer_),
-                                .group_address = config_.group,
-                                .members = {},
-                                .interfaces = {interface_}};
-    endpoints.flows.push_back(std::move(group));
-    for (const BroadcastMember& member : config_.members) {
-        endpoints.members.push_back(member.peer);
-    }
-    driver_.emplace(std::move(endpoints));
+Status GroupMember::open_driver(std::vector<std::vector<std::byte>> places) {
+    TRY(auto joined,
+        udp::UdpFabric{}.join(std::move(endpoint_),
+                              {.own = config_.own,
+                               .source = config_.source,
+                               .places = std::move(places),
+                               .group = [this](std::size_t /*rails*/) { return group_; },
+                               .data_ports = {}}));
+    driver_ = std::move(joined.driver);
+    config_.carrier = joined.carrier;
     return {};
 }
 
@@ -240,8 +231,8 @@ void GroupMember::skip() {
 /// Members know each other by their addresses.
 std::string GroupMember::why_of(const core::Outcome& outcome) const {
     const std::string& why = outcome.why->sentence();
-    return outcome.culprit.index() < config_.members.size()
-               ? "node at " + config_.members[outcome.culprit.index()].peer.host() + ": " + why
+    return outcome.culprit.index() < hosts_.size()
+               ? "node at " + to_string(hosts_[outcome.culprit.index()]) + ": " + why
                : why;
 }
 

@@ -5,7 +5,6 @@
 #include "stager/mpi/messages/call_message.h"
 #include "transport/run/broadcast.h"
 #include "transport/run/memory/memory_broadcast.h"
-#include "transport/udp/udp_driver.h"
 
 #include <memory>
 #include <optional>
@@ -16,10 +15,9 @@ namespace stage {
 
 /// The second record of a member. The key goes by MPI to ranks that have the data anyway.
 struct MemberCard {
-    std::string release;  ///< Of the library.
-    std::uint32_t rail_mtu = 0;
-    CallAddress place;  ///< The IP address of its socket,
-    std::uint16_t port = 0;
+    std::string release;           ///< Of the library.
+    IpAddress host;                ///< For messages.
+    std::vector<std::byte> place;  ///< In the fabric.
     seal::Incarnation incarnation{};
     seal::GroupKey key{};  ///< Member 0's counts, as do the next two.
     seal::SessionId session{};
@@ -58,15 +56,17 @@ class GroupMember {
 
   private:
     [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records);
-    [[nodiscard]] Status open_driver();
+    [[nodiscard]] Status open_driver(std::vector<std::vector<std::byte>> places);
     [[nodiscard]] std::string why_of(const core::Outcome& outcome) const;
 
     BroadcastConfig config_;
-    UniqueFd peer_;
+    Endpoint endpoint_;  ///< Until the members have met.
     std::string interface_;
-    Address own_;        ///< Without a port.
+    Address own_;                   ///< Without a port.
+    std::vector<IpAddress> hosts_;  ///< By rank.
+    Address group_;
     Address for_short_;  ///< The group of short messages.
-    std::optional<udp::UdpDriver> driver_;
+    std::unique_ptr<Driver> driver_;
     std::optional<ShortGroup> short_;
     std::uint32_t sessions_ = 0;  ///< Begun; the same on all members.
     std::uint64_t rate_ = 0;

@@ -2,61 +2,31 @@
 
 #include "transport/base/random_value.h"
 #include "transport/core/relay/relay_tree.h"
+#include "transport/fabrics/fabrics.h"
 #include "transport/seal/algorithms.h"
-#include "transport/udp/sockets.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace stage {
-namespace {
-
-constexpr std::uint32_t kUsualMtu = 1500;  ///< Without multicast it is TCP's concern.
-
-Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
-    std::uint32_t least =
-        interfaces.empty() ? kUsualMtu : std::numeric_limits<std::uint32_t>::max();
-    for (const std::string& interface : interfaces) {
-        TRY(const auto mtu, udp::interface_mtu(interface));
-        if (mtu < kMinMtu) {
-            return Error{Blame::node,
-                         "the MTU of " + interface + " is " + std::to_string(mtu) +
-                             ", below the " + std::to_string(kMinMtu) +
-                             " bytes that stagecast needs"};
-        }
-        least = std::min(least, mtu);
-    }
-    return least;
-}
-
-}  // namespace
 
 Result<Card> make_card(Rank own,
                        const std::string& node,
-                       int peer_socket,
-                       const std::vector<std::string>& interfaces) {
-    TRY(const auto bound, udp::bound_address(peer_socket));
-    if (bound.ip.is_any()) {
-        return Error{Blame::internal, "the data socket is bound to no address of this node"};
-    }
-    TRY(const auto mtu, least_mtu(interfaces));
+                       const std::vector<Endpoint>& endpoints) {
     Card card;
     card.rank = own;
-    card.mtu = mtu;
-    card.rails = static_cast<std::uint8_t>(std::max<std::size_t>(interfaces.size(), 1));
-    card.address = bound.ip;
-    card.port = bound.port;
     card.node = node.substr(0, kMaxCardNameBytes);
     card.incarnation = random_value<decltype(card.incarnation)>();
-    return card;
-}
-
-Status offer_relay(const UniqueFd& listener, Card& card) {
-    if (listener) {
-        TRY(const auto bound, udp::bound_address(listener.get()));
-        card.relay_port = bound.port;
+    for (const Endpoint& endpoint : endpoints) {
+        const Fabric* fabric = fabric_called(endpoint.fabric);
+        if (fabric == nullptr) {
+            return Error{Blame::node, "this release has no fabric \"" + endpoint.fabric + '"'}
+                .remedy("install the same release of stagecast everywhere on this node");
+        }
+        TRY(auto place, fabric->place(endpoint));
+        card.address = place.host;
+        card.places.push_back({endpoint.fabric, std::move(place.bytes)});
     }
-    return {};
+    return card;
 }
 
 std::uint8_t relay_degree_for(std::uint64_t object_bytes,
@@ -85,25 +55,17 @@ Result<Wired> wire_up(Directory& directory,
     return Wired{*std::move(cards), agreement};
 }
 
-Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank source) {
+BroadcastConfig broadcast_among(const CardTable& cards,
+                                Rank own,
+                                Rank source,
+                                const Network& network) {
     BroadcastConfig config;
     config.own = own;
     config.source = source;
-    config.mtu = cards.front().mtu;
-    config.rails = cards.front().rails;
     for (const Card& card : cards) {
-        config.mtu = std::min(config.mtu, card.mtu);
-        config.rails = std::min(config.rails, card.rails);
-        if ((card.relay_degree > 0) != (cards[source.index()].relay_degree > 0)) {
-            return Error{Blame::node,
-                         describe(card) + " and the source do not agree on the transport"}
-                .remedy("give all nodes the same Transport= in stagecast.conf");
-        }
-        config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
-                                  .incarnation = card.incarnation,
-                                  .relay_port = card.relay_port});
+        config.members.push_back(card.incarnation);
     }
-    config.relay_degree = cards[source.index()].relay_degree;
+    config.relay_degree = network.relays() ? cards[source.index()].relay_degree : 0;
     config.seed = random_value<std::uint64_t>();
     return config;
 }
@@ -111,7 +73,11 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
 TransportFacts facts_of(const CardTable& cards, Transport configured) {
     TransportFacts facts{.configured = configured};
     for (const Card& card : cards) {
-        if (card.relay_port == 0) {
+        const bool can_relay = std::ranges::any_of(card.places, [](const CardPlace& place) {
+            const Fabric* fabric = fabric_called(place.fabric);
+            return fabric != nullptr && !fabric->has_multicast();
+        });
+        if (!can_relay) {
             facts.without_port.push_back(card.node.empty() ? describe(card) : card.node);
         }
     }
@@ -127,16 +93,9 @@ std::vector<std::string> names_of(const std::vector<Rank>& ranks, const CardTabl
     return names;
 }
 
-void follow(const TransportChoice& choice,
-            std::uint64_t object_bytes,
-            BroadcastConfig& config) {
-    config.next_relay_degree = relay_degree_for(object_bytes, config.members.size());
+void follow(const TransportChoice& choice, const CardTable& cards, BroadcastConfig& config) {
+    config.next_relay_degree = cards[config.source.index()].relay_degree;
     config.unreached_policy = choice.if_unreached;
-}
-
-void follow(const Policies& policies, BroadcastConfig& config) {
-    config.policies = policies;
-    config.policies.flows = std::max(policies.flows, config.rails);
 }
 
 }  // namespace stage

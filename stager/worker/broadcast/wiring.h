@@ -1,4 +1,4 @@
-// Turns a member's sockets and the business cards of all members into a broadcast's
+// Turns a member's endpoints and the business cards of all members into a broadcast's
 // configuration.
 //
 // The member makes its card, a directory collects all cards, and the configuration follows from
@@ -10,7 +10,7 @@
 #include "stager/config/relay_choice.h"
 #include "stager/config/transport_choice.h"
 #include "stager/worker/broadcast/interrupts.h"
-#include "transport/os/unique_fd.h"
+#include "stager/worker/broadcast/network.h"
 #include "transport/run/broadcast.h"
 
 #include <string>
@@ -18,15 +18,11 @@
 
 namespace stage {
 
-/// Makes this process's card: a fresh incarnation, the address of `peer_socket`, and what all
-/// `interfaces`, one for each rail, can carry.
+/// Makes this process's card: a fresh incarnation, and its place in each fabric in which it has
+/// an endpoint.
 [[nodiscard]] Result<Card> make_card(Rank own,
                                      const std::string& node,
-                                     int peer_socket,
-                                     const std::vector<std::string>& interfaces);
-
-/// States the TCP port of `listener` on the card, if there is one.
-[[nodiscard]] Status offer_relay(const UniqueFd& listener, Card& card);
+                                     const std::vector<Endpoint>& endpoints);
 
 /// The degree, for a card, by which an object of this size is relayed among `members`.
 /// Only the source knows the size; the others' degree counts for nothing.
@@ -45,22 +41,20 @@ struct Wired {
                                     std::chrono::milliseconds longest,
                                     Interrupts& interrupts);
 
-/// Configures the members, and the smallest of their MTUs and numbers of rails; the caller sets
-/// the rest of the configuration.
-[[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
-                                                      Rank own,
-                                                      Rank source);
+/// Configures the members and, if they begin as a relay, its tree; the caller sets the rest of
+/// the configuration.
+[[nodiscard]] BroadcastConfig broadcast_among(const CardTable& cards,
+                                              Rank own,
+                                              Rank source,
+                                              const Network& network);
 
-/// What is known of the transport once the cards are here: the members without a TCP port.
+/// What is known of the transport once the cards are here: the members that can take part in no
+/// relay.
 [[nodiscard]] TransportFacts facts_of(const CardTable& cards, Transport configured);
 /// The names of these members, from their cards.
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<Rank>& ranks,
                                                 const CardTable& cards);
-/// What follows for a broadcast by multicast of an object of this size, of which only the
-/// source knows.
-void follow(const TransportChoice& choice, std::uint64_t object_bytes, BroadcastConfig& config);
-
-/// Applies the site's policies to the broadcast; each rail has at least one flow.
-void follow(const Policies& policies, BroadcastConfig& config);
+/// What follows for a broadcast by multicast.
+void follow(const TransportChoice& choice, const CardTable& cards, BroadcastConfig& config);
 
 }  // namespace stage

@@ -2,93 +2,14 @@
 
 #include "pmix/business_card.h"
 #include "stager/files/target/refusal.h"
-#include "transport/core/relay/relay_tree.h"
 #include "transport/run/hand_over.h"
 #include "transport/run/object/spill_file.h"
-#include "transport/tcp/tcp_driver.h"
-#include "transport/udp/sockets.h"
-#include "transport/udp/udp_driver.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace stage {
-namespace {
-
-udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
-    udp::UdpEndpoints endpoints;
-    endpoints.flows = std::move(sockets.flows);
-    endpoints.peer = std::move(sockets.peer);
-    endpoints.rails = std::move(sockets.rails);
-    endpoints.interfaces = std::move(sockets.interfaces);
-    endpoints.group_rails = sockets.group_rails;
-    endpoints.group_address = config.group;
-    for (const BroadcastMember& member : config.members) {
-        endpoints.members.push_back(member.peer);
-    }
-    return endpoints;
-}
-
-tcp::TcpEndpoints relay_endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
-    tcp::TcpEndpoints endpoints;
-    endpoints.shaping = tcp::shaping_of(sockets.listener.get());
-    endpoints.listener = std::move(sockets.listener);
-    endpoints.own = config.own;
-    endpoints.packet_bytes_max = kRelayPacketBytes;
-    if (tcp::limits_rate(config.rate_max_bytes_per_s * 8)) {
-        // A member sends to as many children as the tree's degree says.
-        endpoints.shaping.bytes_per_s =
-            config.rate_max_bytes_per_s / core::relay_children_max(config.relay_degree);
-        endpoints.shaping.is_multipath = false;
-    }
-    for (const BroadcastMember& member : config.members) {
-        endpoints.members.push_back(member.peer);
-    }
-    return endpoints;
-}
-
-std::unique_ptr<Driver> driver_of(const BroadcastConfig& config, BroadcastSockets sockets) {
-    if (config.relay_degree > 0) {
-        return std::make_unique<tcp::TcpDriver>(relay_endpoints_of(config, std::move(sockets)));
-    }
-    return std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
-}
-
-}  // namespace
-
-Status use_rails(BroadcastSockets& sockets, const Address& group, std::size_t rails) {
-    const std::size_t had = sockets.interfaces.size();
-    if (rails >= had) {
-        return {};
-    }
-    const udp::GroupFlows flows{.first = group, .rails = sockets.group_rails};
-    for (std::size_t flow = 0; flow < sockets.flows.size(); ++flow) {
-        const std::string& from = sockets.interfaces[flow % had];
-        const std::string& to = sockets.interfaces[flow % rails];
-        if (from == to) {
-            continue;
-        }
-        const int socket = sockets.flows[flow].get();
-        const Address place = flows.address(Flow{static_cast<std::uint8_t>(flow)});
-        // A rail that failed meanwhile has no membership to leave.
-        static_cast<void>(udp::change_membership(socket, place, from, false));
-        if (Status joined = udp::change_membership(socket, place, to, true); !joined) {
-            return joined;
-        }
-    }
-    sockets.interfaces.resize(rails);
-    sockets.rails.resize(std::min(sockets.rails.size(), rails - 1));
-    return {};
-}
-
-std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets) {
-    std::uint32_t sum = 0;
-    for (const UniqueFd& flow : sockets.flows) {
-        sum += udp::receive_buffer_bytes(flow.get());
-    }
-    return sum;
-}
 
 Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
                            std::uint64_t bytes_max,
@@ -181,18 +102,16 @@ std::string Work::remarks() const {
 }
 
 BroadcastReport Work::run(const BroadcastConfig& given,
-                          BroadcastSockets sockets,
+                          Joined joined,
+                          Network& network,
                           Watcher& watcher,
                           const DriverWrap& wrap) {
     if (given.members.size() == 1) {
         return run_alone(watcher);
     }
-    BroadcastSockets relay;
-    if (given.relay_degree == 0) {
-        relay.listener = std::move(sockets.listener);
-    }
-    BroadcastReport report = run_session(given, std::move(sockets), watcher, wrap);
-    if (report.outcome.relay_degree == 0) {
+    BroadcastReport report = run_session(given, std::move(joined), watcher, wrap);
+    const std::uint32_t relay_degree = report.outcome.relay_degree;
+    if (relay_degree == 0) {
         return report;
     }
     if (report.outcome.phase == core::Phase::failed) {
@@ -200,21 +119,27 @@ BroadcastReport Work::run(const BroadcastConfig& given,
         refusing_sink_ = std::make_unique<RefusingSink>(
             report.outcome.why.value_or(Error{Blame::internal, "it failed without a reason"}));
     }
-    return joined(
-        report,
-        run_session(relay_after(given, report.outcome), std::move(relay), watcher, wrap));
+    Result<Joined> next = network.join(relay_degree, given.rate_max_bytes_per_s);
+    if (!next) {
+        report.outcome.phase = core::Phase::failed;
+        report.outcome.culprit = given.own;
+        report.outcome.why = std::move(next).error();
+        return report;
+    }
+    const BroadcastConfig relay = relay_after(given, report.outcome);
+    return stage::joined(report, run_session(relay, *std::move(next), watcher, wrap));
 }
 
 BroadcastReport Work::run_session(const BroadcastConfig& given,
-                                  BroadcastSockets sockets,
+                                  Joined joined,
                                   Watcher& watcher,
                                   const DriverWrap& wrap) {
     BroadcastConfig config = given;
-    config.group_buffer_bytes = receive_buffer_bytes(sockets);
+    config.carrier = joined.carrier;
     if (!refusing_sink_) {
         say_what_is_here(config);
     }
-    std::unique_ptr<Driver> made = driver_of(config, std::move(sockets));
+    std::unique_ptr<Driver> made = std::move(joined.driver);
     if (wrap) {
         made = wrap(std::move(made));
     }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "stager/files/sink/source_and_sink.h"
-#include "transport/os/unique_fd.h"
+#include "stager/worker/broadcast/network.h"
 #include "transport/run/broadcast.h"
 
 #include <functional>
@@ -15,26 +15,6 @@
 #include <vector>
 
 namespace stage {
-
-/// The sockets of transport/udp/sockets.h, opened by the worker itself or by its daemon.
-struct BroadcastSockets {
-    std::vector<UniqueFd> flows;  ///< Of the group.
-    UniqueFd peer;
-    /// Of a relay, which has no other (tcp_socket.h); or in case the group goes on by one.
-    UniqueFd listener{};
-    std::vector<UniqueFd> rails{};  ///< The source's, to send by each rail but the first.
-    std::vector<std::string> interfaces{};  ///< By rail; the flows use them in turn.
-    std::size_t group_rails = 1;            ///< The number of consecutive group addresses.
-};
-
-/// Restricts the broadcast to the number of rails that every member has: the flows of the other
-/// rails are moved to these.
-[[nodiscard]] Status use_rails(BroadcastSockets& sockets,
-                               const Address& group,
-                               std::size_t rails);
-
-/// The buffer that the kernel granted for receiving by multicast, bytes.
-[[nodiscard]] std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets);
 
 /// Lets a test wrap the driver that the work would use.
 using DriverWrap = std::function<std::unique_ptr<Driver>(std::unique_ptr<Driver>)>;
@@ -61,10 +41,12 @@ class Work {
     [[nodiscard]] Status resume(const std::function<Status()>& check);
     [[nodiscard]] Status resume_from(const PriorCopies& prior, const CacheAccess& cache);
 
-    /// Takes part in the broadcast, by a second session if the group goes on by a relay, which
-    /// needs the listener; in a group of one, copies the files alone.
+    /// Takes part in the broadcast over the fabric that was joined, and by a second session
+    /// over the network's next one if the group goes on by a relay; in a group of one, copies
+    /// the files alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
-                                      BroadcastSockets sockets,
+                                      Joined joined,
+                                      Network& network,
                                       Watcher& watcher,
                                       const DriverWrap& wrap = {});
 
@@ -88,7 +70,7 @@ class Work {
 
     [[nodiscard]] BroadcastReport run_alone(Watcher& watcher);
     [[nodiscard]] BroadcastReport run_session(const BroadcastConfig& given,
-                                              BroadcastSockets sockets,
+                                              Joined joined,
                                               Watcher& watcher,
                                               const DriverWrap& wrap);
     void say_what_is_here(BroadcastConfig& config) const;

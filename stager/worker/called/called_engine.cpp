@@ -11,10 +11,10 @@
 #include "stager/worker/engine/engine_place.h"
 #include "transport/base/hex.h"
 #include "transport/base/random_value.h"
+#include "transport/fabric/rails.h"
 #include "transport/os/installation.h"
 #include "transport/os/names_in.h"
 #include "transport/seal/keys.h"
-#include "transport/udp/sockets.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -69,7 +69,7 @@ class CalledEngine final : public Watcher {
     CallChannel& channel_;
     CallOffer offer_;
     EngineOptions options_;
-    std::vector<udp::Rail> rails_;  ///< If interfaces are named.
+    std::vector<Rail> rails_;  ///< If interfaces are named.
     std::optional<Work> work_;
     std::chrono::steady_clock::time_point said_at_;
 };
@@ -202,7 +202,7 @@ Status CalledEngine::answer(bool is_needed) {
     if (options_.interfaces.empty()) {
         ready.addresses = host_addresses();
     } else {
-        TRY(auto rails, udp::choose_rails(options_.interfaces, udp::interfaces_here(AF_INET)));
+        TRY(auto rails, choose_rails(options_.interfaces, interfaces_here(AF_INET)));
         rails_ = std::move(rails);
         ready.addresses = {{.ip = rails_.front().address.ip, .prefix_bits = 0}};
     }
@@ -219,8 +219,8 @@ Result<EngineGroup> CalledEngine::group_of(const CallGroup& call) {
     group.has_key = true;
     if (group.must_wire_up && rails_.empty()) {
         const Address own{.ip = group.address, .port = 0};
-        TRY(auto interface, udp::interface_of(own));
-        rails_ = {udp::Rail{.name = std::move(interface), .address = own}};
+        TRY(auto interface, interface_of(own));
+        rails_ = {Rail{.name = std::move(interface), .address = own}};
     }
     group.rails = rails_;
     group.directory = std::make_unique<GivenDirectory>(channel_, group.size);
@@ -234,7 +234,8 @@ Status CalledEngine::take_part() {
     if (Status timed = interrupts_.limit(options_.timeout); !timed) {
         return timed;
     }
-    const BroadcastReport report = work_->run(ready.config, std::move(ready.sockets), *this);
+    const BroadcastReport report =
+        work_->run(ready.config, std::move(ready.joined), ready.network, *this);
     return channel_.say(end_of(report.outcome, group));
 }
 

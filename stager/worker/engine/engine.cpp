@@ -103,13 +103,14 @@ int run_engine(const Logger& log,
         return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());
     }
     log.debug("wired up", {{"members", group->size}, {"rails", group->rails.size()}});
+    const Carrier carrier = ready->joined.carrier;
     EngineWatcher watcher{interrupts};
     const BroadcastReport report =
-        work.run(ready->config, std::move(ready->sockets), watcher, wrap);
+        work.run(ready->config, std::move(ready->joined), ready->network, watcher, wrap);
     const Measured measured{.rank = group->own,
                             .members = group->size,
-                            .rails = ready->config.rails,
-                            .receive_buffer = ready->receive_buffer,
+                            .rails = carrier.rails,
+                            .receive_buffer = carrier.receive_buffer_bytes,
                             .buffer_asked = kEngineSocketBuffer,
                             .unreached = names_of(report.outcome.unreached, ready->cards),
                             .broadcasts = options.broadcasts};

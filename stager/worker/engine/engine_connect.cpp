@@ -3,12 +3,11 @@
 #include "stager/config/config.h"
 #include "stager/config/engine_ports.h"
 #include "stager/worker/broadcast/wiring.h"
-#include "transport/tcp/tcp_socket.h"
-#include "transport/udp/sockets.h"
+#include "transport/fabrics/fabrics.h"
 
 #include <unistd.h>
 
-#include <span>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -29,36 +28,27 @@ Address group_address(std::uint64_t draw, std::size_t rails, bool broadcasts) {
     return Address{.ip = ip_v4(number), .port = port};
 }
 
-std::pair<std::uint16_t, std::uint16_t> ports_range() {
-    return {kEnginePortFirst, kEnginePortLast};
+EndpointPlan endpoint_plan(const EngineOptions& options, const EngineGroup& group) {
+    return {
+        .rails = group.rails,
+        .ports = {.lent = {}, .open_to_all = {{kEnginePortFirst, kEnginePortLast}}},
+        .ttl = options.ttl,
+        .dscp = options.dscp,
+        .buffer_bytes = kEngineSocketBuffer,
+        .force_buffer = ::geteuid() == 0,
+        .broadcasts = options.broadcasts,
+        .rate_max = options.configured_rate != 0 ? options.configured_rate : options.rate_max,
+        .is_source = group.own == options.root};
 }
 
-std::vector<std::string> names_of(const std::vector<udp::Rail>& rails) {
-    std::vector<std::string> names;
-    names.reserve(rails.size());
-    for (const udp::Rail& rail : rails) {
-        names.push_back(rail.name);
+Result<std::vector<Endpoint>> open_endpoints(const EngineOptions& options,
+                                             const EngineGroup& group) {
+    std::vector<Endpoint> endpoints;
+    for (const Fabric* fabric : fabrics_for(options.transport)) {
+        TRY(auto endpoint, fabric->open(endpoint_plan(options, group)));
+        endpoints.push_back(std::move(endpoint));
     }
-    return names;
-}
-
-/// Opens the sockets of the multicast group, to receive and, at the source, to send; not the
-/// peer socket.
-Result<BroadcastSockets> open_group(const BroadcastConfig& config,
-                                    std::span<const udp::Rail> rails,
-                                    const udp::SocketOptions& options) {
-    const udp::GroupFlows group{
-        .first = config.group, .flows = config.policies.flows, .rails = config.rails};
-    BroadcastSockets sockets;
-    TRY(auto flows, udp::open_flow_sockets(group, rails, options));
-    sockets.flows = std::move(flows);
-    if (config.own == config.source) {
-        TRY(auto senders, udp::open_rail_sockets(rails, ports_range(), options));
-        sockets.rails = std::move(senders);
-    }
-    sockets.interfaces = names_of({rails.begin(), rails.end()});
-    sockets.group_rails = rails.size();
-    return sockets;
+    return endpoints;
 }
 
 /// Applies the options that do not depend on the members.
@@ -69,10 +59,8 @@ void apply(const EngineOptions& options, BroadcastConfig& config) {
         options.configured_rate != 0 ? config.rate_bytes_per_s : options.rate_max / 8;
     config.rate_remembered_bytes_per_s = options.rate_remembered / 8;
     config.may_compress = options.may_compress;
-    follow(options.policies, config);
+    config.policies = options.policies;
     config.ready_timeout = kReadyTimeout;
-    config.data_ports =
-        std::to_string(kEnginePortFirst) + "-" + std::to_string(kEnginePortLast);
     config.stall_timeout = options.stall_timeout;
     config.linger = kLinger;
 }
@@ -88,30 +76,9 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
         ready.config.members.resize(1);
         return ready;
     }
-    const udp::SocketOptions sockets{.interface = group.rails.front().name,
-                                     .ttl = options.ttl,
-                                     .dscp = options.dscp,
-                                     .buffer_bytes = kEngineSocketBuffer,
-                                     .force_buffer = ::geteuid() == 0,
-                                     .broadcasts = options.broadcasts};
-    const Address own{.ip = group.address, .port = 0};
-    const bool relays = options.transport == Transport::tcp;
-    UniqueFd listener;
-    if (options.transport != Transport::udp) {
-        TRY(auto opened,
-            tcp::open_listener(own,
-                               ports_range(),
-                               {.dscp = options.dscp,
-                                .is_multipath = group.rails.size() > 1 &&
-                                                !tcp::limits_rate(options.rate_max) &&
-                                                !tcp::limits_rate(options.configured_rate)}));
-        listener = std::move(opened);
-    }
-    TRY(auto peer,
-        relays ? std::move(listener) : udp::open_peer_socket(own, ports_range(), sockets));
-    TRY(auto card, make_card(group.own, "", peer.get(), names_of(group.rails)));
-    card.relay_degree = relays ? relay_degree_for(bytes, group.size, options.relay) : 0;
-    TRY(offer_relay(listener, card));
+    TRY(auto endpoints, open_endpoints(options, group));
+    TRY(auto card, make_card(group.own, "", endpoints));
+    card.relay_degree = relay_degree_for(bytes, group.size, options.relay);
     TRY(put_key(group, card));
     TRY(auto wired, wire_up(*group.directory, card, options.connect_timeout, interrupts));
     if (group.size == 1) {
@@ -119,27 +86,25 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
         return ready;
     }
     TRY(take_key(wired.cards, group));
-    TRY(auto config, broadcast_among(wired.cards, group.own, options.root));
-    ready.config = std::move(config);
-    ready.config.group =
-        group_address(wired.agreement.draw, ready.config.rails, options.broadcasts);
+    ready.cards = std::move(wired.cards);
+    const JoinPlan plan{
+        .own = group.own,
+        .source = options.root,
+        .places = {},
+        .group = [draw = wired.agreement.draw, broadcasts = options.broadcasts](
+                     std::size_t rails) { return group_address(draw, rails, broadcasts); },
+        .flows = options.policies.flows,
+        .data_ports = std::to_string(kEnginePortFirst) + "-" + std::to_string(kEnginePortLast)};
+    TRY(ready.network, Network::among(ready.cards, std::move(endpoints), plan));
+    ready.config = broadcast_among(ready.cards, group.own, options.root, ready.network);
     ready.config.group_key = group.key;
     ready.config.session = wired.agreement.session;
     ready.config.version = wired.agreement.version;
     apply(options, ready.config);
-    if (relays) {
-        ready.sockets.listener = std::move(peer);
-        ready.cards = std::move(wired.cards);
-        return ready;
-    }
-    follow(choose_transport(facts_of(wired.cards, options.transport)), bytes, ready.config);
-    TRY(auto opened,
-        open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets));
-    ready.sockets = std::move(opened);
-    ready.sockets.peer = std::move(peer);
-    ready.sockets.listener = std::move(listener);
-    ready.receive_buffer = receive_buffer_bytes(ready.sockets);
-    ready.cards = std::move(wired.cards);
+    follow(
+        choose_transport(facts_of(ready.cards, options.transport)), ready.cards, ready.config);
+    TRY(ready.joined,
+        ready.network.join(ready.config.relay_degree, ready.config.rate_max_bytes_per_s));
     return ready;
 }
 

@@ -21,9 +21,9 @@ inline constexpr std::uint32_t kEngineSocketBuffer = 12U << 20U;
 /// one member and nothing else.
 struct EngineReady {
     BroadcastConfig config;
-    BroadcastSockets sockets;
+    Network network;
+    Joined joined;  ///< In the network's first fabric.
     CardTable cards;
-    std::uint32_t receive_buffer = 0;
 };
 
 /// `bytes`: of the object; only the source knows it. Fails (Blame::node) if the members do not

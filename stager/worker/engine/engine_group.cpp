@@ -7,7 +7,6 @@
 #include "stager/config/config.h"
 #include "stager/worker/engine/group_order.h"
 #include "stager/worker/engine/key_file.h"
-#include "transport/udp/sockets.h"
 
 #ifndef STAGE_WITHOUT_PMIX
 #include "pmix/pmix_directory.h"
@@ -35,13 +34,13 @@ Status read_own_key(const EngineOptions& options, EngineGroup& group) {
 }
 
 /// The interfaces that the options name, or the one that has this member's address.
-Result<std::vector<udp::Rail>> rails_of(const EngineOptions& options, const IpAddress& own) {
+Result<std::vector<Rail>> rails_of(const EngineOptions& options, const IpAddress& own) {
     const Address address{.ip = own, .port = 0};
     if (!options.interfaces.empty()) {
-        return udp::choose_rails(options.interfaces, udp::interfaces_here(address.family()));
+        return choose_rails(options.interfaces, interfaces_here(address.family()));
     }
-    TRY(const auto interface, udp::interface_of(address));
-    return std::vector{udp::Rail{.name = interface, .address = address}};
+    TRY(const auto interface, interface_of(address));
+    return std::vector{Rail{.name = interface, .address = address}};
 }
 
 Result<EngineGroup> group_among(const EngineOptions& options,
@@ -119,7 +118,7 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
     }
     TRY(const auto interfaces,
         options.interfaces.empty() ? site_interfaces() : options.interfaces);
-    TRY(auto rails, udp::choose_rails(interfaces, udp::interfaces_here(AF_INET)));
+    TRY(auto rails, choose_rails(interfaces, interfaces_here(AF_INET)));
     group.rails = std::move(rails);
     group.address = group.rails.front().address.ip;
     group.directory = *std::move(directory);

@@ -8,8 +8,8 @@
 #include "pmix/directory.h"
 #include "stager/worker/broadcast/interrupts.h"
 #include "stager/worker/engine/options.h"
+#include "transport/fabric/rails.h"
 #include "transport/seal/keys.h"
-#include "transport/udp/rails.h"
 
 #include <memory>
 #include <vector>
@@ -19,10 +19,10 @@ namespace stage {
 struct EngineGroup {
     Rank own;
     std::size_t size = 1;
-    bool must_wire_up = false;     ///< PMIx must be finalised properly even by a group of one.
-    IpAddress address;             ///< This member's own.
-    std::vector<udp::Rail> rails;  ///< For the multicast.
-    seal::GroupKey key{};  ///< Valid if `has_key`; otherwise it comes with rank 0's card.
+    bool must_wire_up = false;  ///< PMIx must be finalised properly even by a group of one.
+    IpAddress address;          ///< This member's own.
+    std::vector<Rail> rails;    ///< For the multicast.
+    seal::GroupKey key{};       ///< Valid if `has_key`; otherwise it comes with rank 0's card.
     bool has_key = false;
     std::unique_ptr<Directory> directory;
 };

@@ -4,7 +4,7 @@
 #include "stager/worker/engine/key_file.h"
 #include "transport/base/codec.h"
 #include "transport/base/text.h"
-#include "transport/udp/sockets.h"
+#include "transport/fabric/rails.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -75,7 +75,7 @@ Result<GroupOrder> parse_group_order(std::string_view text) {
 
 Result<Rank> rank_of_this_host(const HostList& hosts) {
     for (std::size_t i = 0; i < hosts.size(); ++i) {
-        if (udp::interface_of(Address{.ip = hosts[i], .port = 0})) {
+        if (interface_of(Address{.ip = hosts[i], .port = 0})) {
             return Rank{static_cast<std::uint16_t>(i)};
         }
     }

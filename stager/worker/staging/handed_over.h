@@ -1,12 +1,14 @@
-// Takes over the sockets that the daemon passed to this worker.
+// Takes over the endpoints that the daemon passed to this worker.
 #pragma once
 
 #include "stager/messages/worker_setup.h"
-#include "stager/worker/broadcast/work.h"
+#include "transport/fabric/fabric.h"
+
+#include <vector>
 
 namespace stage {
 
-/// Takes the descriptors whose numbers `setup` contains. To be called once.
-[[nodiscard]] BroadcastSockets handed_over(const WorkerSetup& setup);
+/// Takes the descriptors of all endpoints of `setup`. To be called once.
+[[nodiscard]] std::vector<Endpoint> handed_over(const WorkerSetup& setup);
 
 }  // namespace stage

@@ -14,8 +14,7 @@ namespace stage {
     return time.count() > 0 ? time : instead;
 }
 
-/// Sets all but the members and what follows from their cards. Fails if the group's address is
-/// invalid.
-[[nodiscard]] Status follow(const WorkerSetup& setup, BroadcastConfig& config);
+/// Sets all but the members and what follows from their cards.
+void follow(const WorkerSetup& setup, BroadcastConfig& config);
 
 }  // namespace stage

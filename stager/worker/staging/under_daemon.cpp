@@ -45,7 +45,7 @@ class Stage final : public Watcher {
               [this](const std::vector<std::string>& entries) {
                   return control_.say_left(entries);
               })},
-          sockets_{handed_over(setup_)} {}
+          endpoints_{handed_over(setup_)} {}
 
     /// Runs until the files are here or have failed; the caller reports the error.
     [[nodiscard]] Status run();
@@ -63,6 +63,7 @@ class Stage final : public Watcher {
     [[nodiscard]] Status begin_work();
     [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
     [[nodiscard]] Result<BroadcastConfig> connect();
+    [[nodiscard]] Result<JoinPlan> join_plan() const;
     void look_ahead(Claims& claims);
     [[nodiscard]] SinkConfig sink_config() const;
     [[nodiscard]] KnownContent what_is_known(milliseconds longest);
@@ -81,15 +82,16 @@ class Stage final : public Watcher {
     std::shared_ptr<MadeDirectories> made_;
     std::optional<Orders> orders_;
     std::optional<Work> work_;
-    BroadcastSockets sockets_;
+    std::vector<Endpoint> endpoints_;
+    Network network_;
+    Joined joined_;  ///< In the network's first fabric.
     bool has_reported_ = false;
     bool is_here_ = false;  ///< The files are complete on this node.
     bool has_reported_dropped_ = false;
     core::Phase reported_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point reported_at_;
     std::chrono::steady_clock::time_point began_;
-    std::uint32_t receive_buffer_ = 0;
-    std::uint8_t rails_ = 1;
+    Carrier carrier_;  ///< Of the first fabric.
     std::vector<std::byte> offer_;
     CardTable cards_;
     std::optional<core::Outcome> handed_over_;  ///< How the multicast session ended.
@@ -192,17 +194,8 @@ Result<BroadcastConfig> Stage::connect() {
         alone.members.resize(1);
         return alone;
     }
-    const bool relays = setup_.transport == Transport::tcp;
-    TRY(auto card,
-        make_card(setup_.rank,
-                  setup_.nodes[setup_.rank.index()],
-                  relays ? sockets_.listener.get() : sockets_.peer.get(),
-                  setup_.interfaces));
-    if (relays) {
-        card.relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
-    } else if (Status offered = offer_relay(sockets_.listener, card); !offered) {
-        return offered.error();
-    }
+    TRY(auto card, make_card(setup_.rank, setup_.nodes[setup_.rank.index()], endpoints_));
+    card.relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
     const Bytes offer = work_->offer();
     card.offer.assign(offer.begin(), offer.end());
     TRY(auto directory, open_directory());
@@ -213,17 +206,27 @@ Result<BroadcastConfig> Stage::connect() {
         return Error{Blame::internal, "the cards do not match this stage's nodes"};
     }
     offer_ = wired.cards[setup_.source.index()].offer;
-    Result<BroadcastConfig> config = broadcast_among(wired.cards, setup_.rank, setup_.source);
-    Status followed = config ? follow(setup_, *config) : Status{};
-    if (!config || !followed) {
-        return config ? std::move(followed).error() : std::move(config).error();
-    }
     cards_ = wired.cards;
-    follow(choose_transport(transport_facts({})), work_->bytes_expected(), *config);
-    config->version = wired.agreement.version;
-    rails_ = config->rails;
-    Status used = use_rails(sockets_, config->group, rails_);
-    return used ? std::move(config) : std::move(used).error();
+    TRY(auto plan, join_plan());
+    TRY(auto network, Network::among(cards_, std::move(endpoints_), std::move(plan)));
+    network_ = std::move(network);
+    BroadcastConfig config = broadcast_among(cards_, setup_.rank, setup_.source, network_);
+    follow(setup_, config);
+    follow(choose_transport(transport_facts({})), cards_, config);
+    config.version = wired.agreement.version;
+    TRY(auto joined, network_.join(config.relay_degree, config.rate_max_bytes_per_s));
+    joined_ = std::move(joined);
+    return config;
+}
+
+Result<JoinPlan> Stage::join_plan() const {
+    TRY(const auto group, Address::parse(setup_.group_address, setup_.group_port));
+    return JoinPlan{.own = setup_.rank,
+                    .source = setup_.source,
+                    .places = {},
+                    .group = [group](std::size_t /*rails*/) { return group; },
+                    .flows = setup_.policies.flows,
+                    .data_ports = setup_.data_ports};
 }
 
 Status Stage::run() {
@@ -246,9 +249,9 @@ Status Stage::run() {
     TRY(auto config, connect());
     look_ahead(claims);
     config.finish_extra = unpack_max(*work_, *orders_);
-    receive_buffer_ = receive_buffer_bytes(sockets_);
+    carrier_ = joined_.carrier;
     began_ = std::chrono::steady_clock::now();
-    const BroadcastReport report = work_->run(config, std::move(sockets_), *this);
+    const BroadcastReport report = work_->run(config, std::move(joined_), network_, *this);
     return tell_end(report);
 }
 
@@ -277,8 +280,8 @@ void Stage::look_ahead(Claims& claims) {
 std::string Stage::statistics(const BroadcastReport& report) const {
     return statistics_line({.rank = setup_.rank,
                             .members = setup_.nodes.size(),
-                            .rails = rails_,
-                            .receive_buffer = receive_buffer_,
+                            .rails = carrier_.rails,
+                            .receive_buffer = carrier_.receive_buffer_bytes,
                             .buffer_asked = 0,
                             .unreached = names_of(report.outcome.unreached, cards_),
                             .broadcasts = setup_.group_address == kBroadcastAddress},

@@ -9,8 +9,8 @@ namespace stage {
 namespace {
 
 void check(const Card& card) {
-    invariant(!card.address.is_any() && card.port != 0, "a card says where its member is");
-    invariant(card.rails >= 1, "a member hears the group by some interface");
+    invariant(!card.address.is_any(), "a card says on which host its member is");
+    invariant(!card.places.empty(), "a member is in some fabric");
     invariant(card.version_min >= 1 && card.version_min <= card.version_max,
               "a member speaks some version");
     invariant(checked_card(card).ok(), "what was accepted may be sent");
@@ -48,7 +48,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     Card six = card_of(1);
     six.address = parse_ip("fd00::7").value();
     six.version_max = 3;
-    six.rails = 4;
+    six.places.push_back({"tcp", {std::byte{4}}});
     six.key_credential = "MUNGE:AwQFAAC:";
     auto longer = encode_card(six);
     longer.push_back(std::byte{7});

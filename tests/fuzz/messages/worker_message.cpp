@@ -13,8 +13,7 @@ bool check_to_worker(Bytes input) {
             invariant(setup->rank.index() < setup->nodes.size() &&
                           setup->source.index() < setup->nodes.size(),
                       "worker and source are among the nodes");
-            invariant(setup->interfaces.size() <= setup->policies.flows,
-                      "each interface has a flow");
+            invariant(setup->endpoints.size() <= kMaxSetupEndpoints, "fabrics are few");
         }
         return encode_to_worker(message);
     });
@@ -48,7 +47,7 @@ WorkerSetup full_setup() {
     setup.group_port = 6835;
     setup.policies.flows = 2;
     setup.rails = 2;
-    setup.interfaces = {"eth0", "eth1"};
+    setup.endpoints = {{"udp", 3, {std::byte{1}, std::byte{2}}}, {"tcp", 1, {}}};
     setup.rate_max = 1'000'000'000;
     setup.transport = Transport::udp;
     setup.stage_timeout = std::chrono::minutes{10};

@@ -8,7 +8,7 @@
 #include "tests/sim/host/inbox.h"
 #include "tests/sim/host/object.h"
 #include "tests/sim/network/network.h"
-#include "transport/run/driver.h"
+#include "transport/fabric/driver.h"
 
 #include <optional>
 

@@ -39,21 +39,20 @@ TEST_CASE("a card comes back as it was made") {
 TEST_CASE("a card's bytes are those of the page") {
     Card card = card_of(258);
     card.address = *parse_ip("10.77.1.4");
-    card.port = 0x1b59;
     card.incarnation.fill(std::byte{0xab});
     card.node = "n3";
     card.offer = {std::byte{0xca}, std::byte{0xfe}};
-    card.mtu = 9000;
-    card.rails = 2;
     card.relay_degree = 3;
-    card.relay_port = 0x1b60;
+    card.places = {{"udp", {std::byte{0xbe}, std::byte{0xef}}}, {"tcp", {std::byte{5}}}};
     ByteWriter page;
-    page.u8(1).u16(258).u8(4).u8(10).u8(77).u8(1).u8(4).u16(0x1b59);
+    page.u8(1).u16(258).u8(4).u8(10).u8(77).u8(1).u8(4);
     for (int i = 0; i < 16; ++i) {
         page.u8(0xab);
     }
     page.u8(1).u8(1).u32(2).u8('n').u8('3').u32(0);
-    page.u32(2).u8(0xca).u8(0xfe).u32(9000).u8(2).u8(3).u16(0x1b60);
+    page.u32(2).u8(0xca).u8(0xfe).u8(3).u8(2);
+    page.u32(3).u8('u').u8('d').u8('p').u32(2).u8(0xbe).u8(0xef);
+    page.u32(3).u8('t').u8('c').u8('p').u32(1).u8(5);
     CHECK(encode_card(card) == page.take());
 }
 
@@ -94,7 +93,13 @@ TEST_CASE("a changed byte gives a sensible card or none") {
 TEST_CASE("invalid fields are refused on both sides") {
     const std::vector<std::function<void(Card&)>> lies{
         [](Card& card) { card.rank = Rank{65535}; },
-        [](Card& card) { card.port = 0; },
+        [](Card& card) { card.places.clear(); },
+        [](Card& card) { card.places.resize(kMaxCardPlaces + 1, card.places.front()); },
+        [](Card& card) { card.places.push_back(card.places.front()); },
+        [](Card& card) { card.places.front().fabric.clear(); },
+        [](Card& card) { card.places.front().fabric = "two words"; },
+        [](Card& card) { card.places.front().bytes.resize(kMaxCardPlaceBytes + 1); },
+        [](Card& card) { card.relay_degree = 0; },
         [](Card& card) { card.address = *parse_ip("0.0.0.0"); },
         [](Card& card) { card.address = *parse_ip("::"); },
         [](Card& card) { card.incarnation = {}; },
@@ -156,9 +161,10 @@ TEST_CASE("two members can't be one") {
               "one process started twice?");
     }
     SECTION("one address and port") {
-        table[3].address = table[1].address;
-        table[3].port = table[1].port;
-        CHECK_FALSE(check_cards(table));
+        table[3].places = table[1].places;
+        CHECK(check_cards(table).error().sentence() ==
+              "rank 1 (n1, 10.0.0.2) and rank 3 (n3, 10.0.0.4) have the same address and port; "
+              "is one process started twice?");
     }
     SECTION("one address, two ports are two members of one host") {
         table[3].address = table[1].address;

@@ -5,14 +5,17 @@
 
 namespace stage {
 
-/// Rank's own: node "n<rank>", 10.0.0.<rank+1> at first, an incarnation like no other rank's.
+/// Rank's own: node "n<rank>", 10.0.0.<rank+1> at first, an incarnation and a place like no
+/// other rank's.
 inline Card card_of(std::uint16_t rank) {
     Card card;
     card.rank = Rank{rank};
     card.address =
         parse_ip("10.0." + std::to_string(rank / 250) + '.' + std::to_string(rank % 250 + 1))
             .value();
-    card.port = static_cast<std::uint16_t>(7000 + rank);
+    card.places = {
+        {"udp",
+         {std::byte{7}, static_cast<std::byte>(rank >> 8U), static_cast<std::byte>(rank)}}};
     card.incarnation.fill(std::byte{0x11});
     card.incarnation[0] = static_cast<std::byte>(rank & 0xffU);
     card.incarnation[1] = static_cast<std::byte>(rank >> 8U);

@@ -66,7 +66,7 @@ TEST_CASE("a card that no member would accept is not published") {
     Carrier carrier{encode_cards(cards_of(3))};
     GivenDirectory directory{carrier, 3};
     Card card = card_of(1);
-    card.port = 0;
+    card.places.clear();
     CHECK_FALSE(directory.publish(card));
 }
 

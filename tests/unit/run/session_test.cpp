@@ -359,7 +359,9 @@ BroadcastConfig config_of_source() {
     config.members.resize(2);
     config.own = Rank{0};
     config.source = Rank{0};
-    config.group = *Address::parse("239.1.1.1", 5000);
+    config.carrier = {.has_multicast = true,
+                      .packet_bytes = 1472,
+                      .chunk_bytes_max = wire::kMaxDatagramChunkBytes};
     config.protection = Protection::none;
     config.rate_bytes_per_s = config.rate_max_bytes_per_s = 125'000'000;
     config.policies.readiness = ReadinessPolicy::none;  // else it has only offers to send

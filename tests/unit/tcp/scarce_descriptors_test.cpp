@@ -1,5 +1,6 @@
 // Tests that a process without a free descriptor makes a connection later, and only that.
 #include "tests/unit/scarce.h"
+#include "transport/os/bound_address.h"
 #include "transport/tcp/tcp_dialler.h"
 #include "transport/tcp/tcp_driver.h"
 #include "transport/tcp/tcp_socket.h"
@@ -45,7 +46,7 @@ tcp::Dialled ended(tcp::TcpDialler& dialler) {
 TEST_CASE("without a descriptor no dial begins, and with one it does without a timer",
           "[tcp]") {
     const UniqueFd listener = listening();
-    const Address address = *udp::bound_address(listener.get());
+    const Address address = *bound_address(listener.get());
     tcp::TcpDialler dialler{own(), {}};
     {
         const Scarce none{0};
@@ -64,7 +65,7 @@ TEST_CASE("without a descriptor no dial begins, and with one it does without a t
 TEST_CASE("where further attempts find no descriptor the first one goes on", "[tcp]") {
     const UniqueFd listener = listening();
     REQUIRE(::listen(listener.get(), 0) == 0);  // One may wait; further SYNs are dropped.
-    const Address address = *udp::bound_address(listener.get());
+    const Address address = *bound_address(listener.get());
     const auto first = tcp::begin_connection(own(), address, {});
     REQUIRE(first);
     pollfd made{.fd = first->get(), .events = POLLOUT, .revents = 0};
@@ -81,11 +82,11 @@ TEST_CASE("where further attempts find no descriptor the first one goes on", "[t
 TEST_CASE("a driver without a descriptor reports that the connection ended, and makes it later",
           "[tcp]") {
     UniqueFd listener = listening();
-    const Address address = *udp::bound_address(listener.get());
+    const Address address = *bound_address(listener.get());
     tcp::TcpEndpoints endpoints;
     endpoints.listener = listening();
     endpoints.packet_bytes_max = 100;
-    endpoints.members = {*udp::bound_address(endpoints.listener.get()), address};
+    endpoints.members = {*bound_address(endpoints.listener.get()), address};
     tcp::TcpDriver driver{std::move(endpoints)};
     std::vector<LinkEvent> events;
     for (int i = 0; i < 3; ++i) {
@@ -105,7 +106,7 @@ TEST_CASE("a connection for which a driver had no descriptor is taken later, wit
           "[tcp]") {
     tcp::TcpEndpoints endpoints;
     endpoints.listener = listening();
-    const Address address = *udp::bound_address(endpoints.listener.get());
+    const Address address = *bound_address(endpoints.listener.get());
     endpoints.packet_bytes_max = 100;
     endpoints.members = {address, own()};
     tcp::TcpDriver driver{std::move(endpoints)};

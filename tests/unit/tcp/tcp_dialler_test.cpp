@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_dialler.h"
 
+#include "transport/os/bound_address.h"
 #include "transport/udp/sockets.h"
 
 #include <catch2/catch.hpp>
@@ -35,7 +36,7 @@ class Crowded {
         REQUIRE(::poll(&made, 1, 10'000) == 1);
     }
 
-    [[nodiscard]] Address address() const { return *udp::bound_address(listener_.get()); }
+    [[nodiscard]] Address address() const { return *bound_address(listener_.get()); }
     [[nodiscard]] UniqueFd accept() {
         pollfd waits{.fd = listener_.get(), .events = POLLIN, .revents = 0};
         REQUIRE(::poll(&waits, 1, 10'000) == 1);
@@ -66,7 +67,7 @@ TEST_CASE("a peer that answers at once is dialled once", "[tcp]") {
     REQUIRE(listener);
     tcp::TcpDialler dialler{own(), {}};
     const auto before = descriptors();
-    REQUIRE(dialler.dial(kPeer, *udp::bound_address(listener->get())));
+    REQUIRE(dialler.dial(kPeer, *bound_address(listener->get())));
     const auto ended = turn(dialler);
     REQUIRE(ended.size() == 1);
     CHECK(ended[0].to == kPeer);

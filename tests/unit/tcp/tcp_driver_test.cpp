@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_driver.h"
 
+#include "transport/os/bound_address.h"
 #include "transport/tcp/tcp_socket.h"
 #include "transport/udp/sockets.h"
 
@@ -37,7 +38,7 @@ Members open_members(const std::vector<std::string>& hosts,
         REQUIRE(own);
         auto listener = tcp::open_listener(*own, kPorts, {});
         REQUIRE(listener);
-        const auto bound = udp::bound_address(listener->get());
+        const auto bound = bound_address(listener->get());
         REQUIRE(bound);
         members.addresses.push_back(*bound);
         endpoints[rank].listener = std::move(*listener);
@@ -163,7 +164,7 @@ TEST_CASE("programs that have all ports keep no member from listening", "[tcp]")
     for (int i = 0; i < 5; ++i) {
         auto listener = tcp::open_listener(*own, {43'001, 43'003}, {});
         REQUIRE(listener);
-        const auto bound = udp::bound_address(listener->get());
+        const auto bound = bound_address(listener->get());
         REQUIRE(bound);
         CHECK((bound->port >= 43'001 && bound->port <= 43'003) == (i < 3));
         held.push_back(std::move(*listener));

@@ -1,6 +1,7 @@
 #include "transport/tcp/tcp_socket.h"
 
 #include "tests/unit/root.h"
+#include "transport/os/bound_address.h"
 #include "transport/udp/sockets.h"
 
 #include <catch2/catch.hpp>
@@ -36,7 +37,7 @@ bool has_two_of_one_port() {
     for (int i = 0; i < 2; ++i) {
         auto listener = tcp::open_listener(own, {43'201, 43'300}, {});
         const auto place =
-            listener ? udp::bound_address(listener->get()) : Result<Address>{listener.error()};
+            listener ? bound_address(listener->get()) : Result<Address>{listener.error()};
         auto child =
             place ? tcp::begin_connection(own, *place, {}) : Result<UniqueFd>{place.error()};
         pollfd stands{.fd = child ? child->get() : -1, .events = POLLOUT, .revents = 0};
@@ -55,7 +56,7 @@ TEST_CASE("both ends of a connection time out sooner than TCP by itself", "[tcp]
     REQUIRE(own);
     const auto listener = tcp::open_listener(*own, {43'201, 43'300}, {});
     REQUIRE(listener);
-    const auto child = tcp::begin_connection(*own, *udp::bound_address(listener->get()), {});
+    const auto child = tcp::begin_connection(*own, *bound_address(listener->get()), {});
     REQUIRE(child);
     pollfd made{.fd = listener->get(), .events = POLLIN, .revents = 0};
     REQUIRE(::poll(&made, 1, 10'000) == 1);
@@ -92,7 +93,7 @@ TEST_CASE("a listener's filter has room for a thousand hosts, and drops all othe
     REQUIRE(::getsockopt(listener->get(), SOL_SOCKET, SO_GET_FILTER, nullptr, &instructions) ==
             0);
     CHECK(instructions > hosts.size());
-    const auto place = udp::bound_address(listener->get());
+    const auto place = bound_address(listener->get());
     REQUIRE(place);
     const auto child = tcp::begin_connection(own, *place, {});
     REQUIRE(child);
@@ -109,7 +110,7 @@ TEST_CASE("a multipath listener takes multipath connections and plain ones", "[t
     CHECK_FALSE(tcp::shaping_of(plain->get()).is_multipath);
     const auto listener = tcp::open_listener(*own, {43'201, 43'300}, {.is_multipath = true});
     REQUIRE(listener);  // Of one kind or the other.
-    const auto place = udp::bound_address(listener->get());
+    const auto place = bound_address(listener->get());
     REQUIRE(place);
     for (const bool is_multipath : {true, false}) {
         const tcp::Shaping shaping{.is_multipath = is_multipath};

@@ -1,5 +1,6 @@
 #include "transport/udp/udp_driver.h"
 
+#include "transport/os/bound_address.h"
 #include "transport/udp/packet_slots.h"
 #include "transport/udp/sockets.h"
 
@@ -39,7 +40,7 @@ Pair open_pair() {
     for (auto& socket : pair.sockets) {
         auto opened = udp::open_peer_socket(*own, kPorts, loopback());
         REQUIRE(opened);
-        const auto bound = udp::bound_address(opened->get());
+        const auto bound = bound_address(opened->get());
         REQUIRE(bound);
         pair.members.push_back(*bound);
         socket = std::move(*opened);

@@ -95,19 +95,18 @@ class WorkerProcess {
 
   private:
     [[noreturn]] static void run(int control) {
-        const int null = ::open("/dev/null", O_RDWR);
-        const int unicast = ::socket(AF_INET, SOCK_DGRAM, 0);
+        const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
         sockaddr_in own{};
         own.sin_family = AF_INET;
         own.sin_addr.s_addr = 0x0100007f;  // 127.0.0.1, network order
-        static_cast<void>(::bind(unicast, reinterpret_cast<const sockaddr*>(&own), sizeof own));
-        // To high numbers first, so that none of the three is overwritten before it was moved.
+        static_cast<void>(
+            ::bind(listener, reinterpret_cast<const sockaddr*>(&own), sizeof own));
+        // To high numbers first, so that neither is overwritten before it was moved.
         const int high = ::fcntl(control, F_DUPFD, 10);
-        const int high_unicast = ::fcntl(unicast, F_DUPFD, 10);
+        const int high_listener = ::fcntl(listener, F_DUPFD, 10);
         ::dup2(high, kWorkerControlFd);
-        ::dup2(null, kWorkerGroupFd);
-        ::dup2(high_unicast, kWorkerUnicastFd);
-        for (int fd = kWorkerUnicastFd + 1; fd < 256; ++fd) {
+        ::dup2(high_listener, kWorkerEndpointsFd);
+        for (int fd = kWorkerEndpointsFd + 1; fd < 256; ++fd) {
             ::close(fd);
         }
         const Logger quiet{[](LogLevel, std::string_view) {}, LogLevel::error};
@@ -127,8 +126,8 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
         specs.push_back(*spec);
     }
     WorkerSetup setup;
-    setup.interfaces = {"lo"};
-    setup.transport = Transport::udp;
+    setup.endpoints = {{"tcp", 1, {}}};
+    setup.transport = Transport::tcp;
     setup.key = {.job_id = 42, .step_id = kWholeJob, .restart = 0};
     setup.nodes = {"n0"};
     setup.specs = *serialize(specs);

@@ -39,7 +39,7 @@ WorkerSetup sample(std::size_t nodes) {
     setup.group_address = "239.192.68.3";
     setup.group_port = 6831;
     setup.rails = 2;
-    setup.interfaces = {"eth0", "eth1"};
+    setup.endpoints = {{"udp", 3, {std::byte{1}, std::byte{2}}}, {"tcp", 1, {}}};
     setup.protection = Protection::auth;
     setup.rate_max = 200'000'000;
     setup.rate_is_configured = true;

@@ -26,7 +26,7 @@
 // A core is over when its phase is released or failed and deadline() is empty. Until then it
 // may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
 //
-// The driver's side of the contract is transport/run/driver.h.
+// The driver's side of the contract is transport/fabric/driver.h.
 #pragma once
 
 #include "transport/base/result.h"

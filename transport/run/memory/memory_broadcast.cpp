@@ -56,7 +56,7 @@ class MemoryMember {
           config_{core_config(config, seal_.tag_bytes())},
           blocks_{bytes, kResidentBlocks + Session::kLeavingBlocks},
           disk_{blocks_of(bytes.size()), config.own == config.source},
-          outbox_{driver_, seal_, blocks_, config_, config.policies.flows} {
+          outbox_{driver_, seal_, blocks_, config_, config.carrier.flows} {
         seal_.prepare(config.source);
     }
 

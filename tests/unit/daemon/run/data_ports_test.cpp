@@ -3,6 +3,7 @@
 
 #include "tests/unit/root.h"
 #include "tests/unit/spawn/spawn_world.h"
+#include "transport/os/bound_address.h"
 #include "transport/tcp/tcp_socket.h"
 #include "transport/udp/sockets.h"
 
@@ -97,7 +98,7 @@ TEST_CASE("a user can take no port of the daemon's, and stages can use them all"
         auto peer =
             udp::open_peer_socket(at("127.0.0.1", 0), {kRange.first, kRange.last}, options());
         REQUIRE(peer);
-        used.insert(udp::bound_address(peer->get())->port);
+        used.insert(bound_address(peer->get())->port);
         peers.push_back(*std::move(peer));
     }
     CHECK(used.size() == 8);

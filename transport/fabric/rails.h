@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace stage::udp {
+namespace stage {
 
 /// One of the interfaces that are used together.
 struct Rail {
@@ -63,7 +63,12 @@ struct InterfaceHere {
     const std::vector<std::vector<std::string>>& entries,
     const std::vector<InterfaceHere>& here);
 
+/// The interface that has `address`.
+[[nodiscard]] Result<std::string> interface_of(const Address& address);
+/// Its MTU, bytes.
+[[nodiscard]] Result<std::uint32_t> interface_mtu(const std::string& interface);
+
 /// True if the interface is up and has a link now. `socket`: any of the process's.
 [[nodiscard]] bool has_link(int socket, const std::string& interface);
 
-}  // namespace stage::udp
+}  // namespace stage

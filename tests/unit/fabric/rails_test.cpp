@@ -1,12 +1,12 @@
-#include "transport/udp/rails.h"
+#include "transport/fabric/rails.h"
 
-#include "transport/udp/sockets.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 
 #include <sys/socket.h>
 
-namespace stage::udp {
+namespace stage {
 namespace {
 
 Address address(const char* text, std::uint16_t port = 0) {
@@ -89,27 +89,10 @@ TEST_CASE("what is missing of each entry is named, with the remedy") {
 TEST_CASE("this host's loopback is here and alive") {
     const auto all = interfaces_here(AF_INET);
     CHECK(chosen({{"no-such-if"}, {"lo"}}, all) == Names{"lo"});
-    const auto socket =
-        open_peer_socket(address("127.0.0.1"), {41'000, 42'000}, {.interface = "lo"});
-    REQUIRE(socket);
-    CHECK(has_link(socket->get(), "lo"));
-    CHECK_FALSE(has_link(socket->get(), "no-such-if"));
-}
-
-TEST_CASE("a flow is a port further, its rail an address further") {
-    const GroupFlows flows{.first = address("239.192.68.254", 6830), .flows = 6, .rails = 3};
-    CHECK(flows.address(Flow{0}) == address("239.192.68.254", 6830));
-    CHECK(flows.address(Flow{1}) == address("239.192.68.255", 6831));
-    CHECK(flows.address(Flow{2}) == address("239.192.69.0", 6832));
-    CHECK(flows.address(Flow{3}) == address("239.192.68.254", 6833));
-    const GroupFlows one{.first = address("239.192.68.7", 6830), .flows = 2};
-    CHECK(one.address(Flow{1}) == address("239.192.68.7", 6831));
-    // All hosts of the LAN have one address.
-    const GroupFlows all{.first = address("255.255.255.255", 6830), .flows = 2, .rails = 2};
-    CHECK(all.address(Flow{1}) == address("255.255.255.255", 6831));
-    const GroupFlows six{.first = address("ff35::ff", 6830), .flows = 2, .rails = 2};
-    CHECK(six.address(Flow{1}) == address("ff35::100", 6831));
+    const UniqueFd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    CHECK(has_link(socket.get(), "lo"));
+    CHECK_FALSE(has_link(socket.get(), "no-such-if"));
 }
 
 }  // namespace
-}  // namespace stage::udp
+}  // namespace stage

@@ -1,9 +1,12 @@
-#include "transport/udp/rails.h"
+#include "transport/fabric/rails.h"
+
+#include "transport/os/unique_fd.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +14,7 @@
 #include <memory>
 #include <optional>
 
-namespace stage::udp {
+namespace stage {
 namespace {
 
 /// Why the interface can't be a rail; nothing if it can.
@@ -162,4 +165,32 @@ bool has_link(int socket, const std::string& interface) {
            (request.ifr_flags & kAlive) == kAlive;
 }
 
-}  // namespace stage::udp
+Result<std::string> interface_of(const Address& address) {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) {
+        return Error::from_errno(Blame::node, "asking for the network interfaces");
+    }
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != address.family()) {
+            continue;
+        }
+        const auto here = Address::from_socket(entry->ifa_addr, sizeof(sockaddr_in6));
+        if (here && here->with_port(0) == address.with_port(0)) {
+            return std::string{entry->ifa_name};
+        }
+    }
+    return Error{Blame::node, "no network interface has the address " + address.host()};
+}
+
+Result<std::uint32_t> interface_mtu(const std::string& interface) {
+    const UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    ifreq request{};
+    interface.copy(&request.ifr_name[0], IFNAMSIZ - 1);
+    if (!fd || ::ioctl(fd.get(), SIOCGIFMTU, &request) != 0) {
+        return Error::from_errno(Blame::node, "asking for the MTU of " + interface);
+    }
+    return static_cast<std::uint32_t>(request.ifr_mtu);
+}
+
+}  // namespace stage

@@ -1,4 +1,4 @@
-#include "transport/run/driver.h"
+#include "transport/fabric/driver.h"
 
 namespace stage {
 
@@ -12,6 +12,10 @@ Result<std::size_t> Driver::send_together(std::span<const Train> trains) {
         ++sent;
     }
     return sent;
+}
+
+Error Driver::no_connection(Rank peer, Duration /*tried*/) const {
+    return {Blame::node, "no connection to rank " + std::to_string(peer.value())};
 }
 
 }  // namespace stage

@@ -164,6 +164,10 @@ class Driver {
     /// With reliable unicast: closes the connection, without an event.
     virtual void hang_up(LinkEnd /*to*/) {}
 
+    /// The error (Blame::node) of a member that could make no connection to `peer` for so
+    /// long: addresses, ports and the remedy.
+    [[nodiscard]] virtual Error no_connection(Rank peer, Duration tried) const;
+
     /// Descriptors to wait for until they are readable.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
     /// Outlets fill up independently of each other, as a socket for each rail does: 1 to

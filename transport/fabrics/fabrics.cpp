@@ -1,0 +1,37 @@
+#include "transport/fabrics/fabrics.h"
+
+#include "transport/tcp/tcp_fabric.h"
+#include "transport/udp/udp_fabric.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// The best first. A new fabric is named here.
+const std::vector<const Fabric*>& all() {
+    static const udp::UdpFabric udp;
+    static const tcp::TcpFabric tcp;
+    static const std::vector<const Fabric*> fabrics{&udp, &tcp};
+    return fabrics;
+}
+
+}  // namespace
+
+const Fabric* fabric_called(std::string_view name) {
+    const auto found = std::ranges::find(all(), name, &Fabric::name);
+    return found != all().end() ? *found : nullptr;
+}
+
+std::vector<const Fabric*> fabrics_for(Transport transport) {
+    if (transport == Transport::automatic) {
+        return all();
+    }
+    std::vector<const Fabric*> named;
+    std::ranges::copy_if(all(), std::back_inserter(named), [&](const Fabric* fabric) {
+        return fabric->name() == word_of(transport);
+    });
+    return named;
+}
+
+}  // namespace stage
