@@ -158,14 +158,15 @@ another_system() {
 
 @test "headers that are there are used, whatever package they are of, and /usr can be a prefix" {
   local top=$CLUSTER_TESTS/../.. prefix=$WORK/slurm
-  asked() { make -s -n -C "$top" deps-build "BUILD=${STAGECAST_BUILD:-build}" "$@" | grep tests/deps; }
+  # (In a build of its own: the next make would take the flags of the suites' build for changed, and compile all of it.)
+  asked() { make -s -n -C "$top" deps-build "BUILD=$WORK/build" "$@" | grep tests/deps; }
   asked slurm_header= pmix_header= > "$WORK/said"
   grep -q ' libslurm-dev libpmix-dev ' "$WORK/said"
   asked > "$WORK/said"   # the package that was built needed them
   run ! grep -E 'lib(slurm|pmix|munge)-dev' "$WORK/said"
   # includes PREFIX: where compiler and linker look for Slurm and PMIx besides.
   includes() {
-    make -pn -C "$top" deps-build "BUILD=${STAGECAST_BUILD:-build}" "SLURM_PREFIX=$1" "PMIX_PREFIX=$1" \
+    make -pn -C "$top" deps-build "BUILD=$WORK/build" "SLURM_PREFIX=$1" "PMIX_PREFIX=$1" \
       "slurm_header=$1/include/slurm/spank.h" "pmix_header=$1/include/pmix.h" 2> /dev/null \
       | grep -E '^(SLURM|PMIX)_(INC|LIB) :=' | grep -oE '(-isystem |-L|rpath,)[^ ]*' | sort -u
   }
