@@ -48,8 +48,7 @@ MAY_INCLUDE = {
     "transport/run/object": OBJECT,
     "transport/run": OBJECT + ["transport/fabric", "transport/seal", "transport/core/source", "transport/core/receiver"]
     + ["transport/core/relay"],
-    "transport/run/memory": OBJECT + ["transport/run", "transport/fabric", "transport/core/source"]
-    + ["transport/core/receiver"],
+    "transport/run/memory": OBJECT + ["transport/run", "transport/fabric"],
     "transport/udp": FABRIC,
     "transport/tcp": FABRIC,
     # The list of all fabrics: the one room, beside its own, that names each.

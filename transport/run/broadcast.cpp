@@ -3,14 +3,10 @@
 #include "transport/base/invariant.h"
 #include "transport/base/prng.h"
 #include "transport/core/base/timeouts.h"
-#include "transport/core/receiver/receiver.h"
-#include "transport/core/relay/relay_receiver.h"
-#include "transport/core/relay/relay_source.h"
-#include "transport/core/source/sender.h"
-#include "transport/run/any_core.h"
 #include "transport/run/core_settings.h"
 #include "transport/run/flow_reader.h"
 #include "transport/run/loop.h"
+#include "transport/run/make_core.h"
 #include "transport/run/object/disk_queue.h"
 #include "transport/run/object/object_io.h"
 #include "transport/run/object/own_memory.h"
@@ -49,7 +45,7 @@ class Member {
 
     [[nodiscard]] const core::CoreConfig& core() const { return config_; }
 
-    BroadcastReport run(AnyCore& core, ObjectIo& object, Watcher& watcher) {
+    BroadcastReport run(core::Core& core, ObjectIo& object, Watcher& watcher) {
         const auto start = std::chrono::steady_clock::now().time_since_epoch();
         {
             DiskQueue disk{object, kDeferredBlocksMax};
@@ -112,15 +108,10 @@ BroadcastReport send_broadcast(const BroadcastConfig& config,
     SourceIo object{source,
                     {.is_allowed = config.may_compress,
                      .link_bytes_per_s = static_cast<double>(config.rate_max_bytes_per_s)}};
-    const core::ObjectShape shape = shape_of(source);
-    const auto run = [&](AnyCore&& core) {
-        BroadcastReport report = member.run(core, object, watcher);
-        report.shortened = object.shortened();
-        return report;
-    };
-    return config.relay_degree > 0
-               ? run(HeldCore<core::RelaySource>{member.core(), shape, config.relay_degree})
-               : run(HeldCore<core::Sender>{member.core(), shape, prng});
+    const auto core = make_core(member.core(), shape_of(source), config.relay_degree, prng);
+    BroadcastReport report = member.run(*core, object, watcher);
+    report.shortened = object.shortened();
+    return report;
 }
 
 BroadcastReport receive_broadcast(const BroadcastConfig& config,
@@ -130,17 +121,13 @@ BroadcastReport receive_broadcast(const BroadcastConfig& config,
     Member member{config, driver};
     Prng prng{config.seed};
     SinkIo object{sink};
-    if (config.relay_degree > 0) {
-        HeldCore<core::RelayReceiver> core{member.core(), config.relay_degree};
-        BroadcastReport report = member.run(core, object, watcher);
-        if (report.outcome.is_unconnected) {
-            report.outcome.why = driver.no_connection(
-                report.outcome.culprit, core::with_default_timeouts(config).connect_timeout);
-        }
-        return report;
+    const auto core = make_core(member.core(), {}, config.relay_degree, prng);
+    BroadcastReport report = member.run(*core, object, watcher);
+    if (report.outcome.is_unconnected) {
+        report.outcome.why = driver.no_connection(
+            report.outcome.culprit, core::with_default_timeouts(config).connect_timeout);
     }
-    HeldCore<core::Receiver> core{member.core(), prng};
-    return member.run(core, object, watcher);
+    return report;
 }
 
 }  // namespace stage

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "transport/base/log.h"
-#include "transport/run/any_core.h"
+#include "transport/core/base/core.h"
 #include "transport/run/flows.h"
 #include "transport/run/moderation.h"
 #include "transport/run/object/block_store.h"
@@ -40,7 +40,7 @@ class Watcher {
 };
 
 struct SessionParts {
-    AnyCore& core;
+    core::Core& core;
     Driver& driver;
     seal::SessionSeal& seal;
     BlockStore& blocks;

@@ -1,6 +1,6 @@
 // Drives a protocol core with fuzz input and checks its contract.
 //
-// The contract of core/base/contract.h, by a driver whose network, disk and clock are the
+// The contract of core/base/core.h, by a driver whose network, disk and clock are the
 // input's: packets that no member would send, time that jumps, a disk that fails or never
 // answers. What comes by a session's keys is not the core's affair: every packet has a member's
 // rank and a header that can be read. Of a core that uses connections the input makes and ends
@@ -8,8 +8,7 @@
 #pragma once
 
 #include "tests/fuzz/fuzz.h"
-#include "transport/base/link_event.h"
-#include "transport/core/base/contract.h"
+#include "transport/core/base/core.h"
 #include "transport/core/base/object_shape.h"
 
 #include <array>
@@ -29,6 +28,8 @@ inline constexpr std::uint32_t kDrivenLastBytes = 1300;
 
 /// Of multicast: there are no connections.
 struct NoConnections {
+    static constexpr bool kHasLinks = false;
+
     explicit NoConnections(const core::CoreConfig& /*config*/) {}
     void on_datagram(const core::Datagram& /*datagram*/) {}
     void on_link(const LinkEvent& /*event*/) {}
@@ -37,20 +38,17 @@ struct NoConnections {
     void check_outcome(const core::Outcome& /*outcome*/) const {}
 };
 
-template <core::ProtocolCore Core, class Watch = NoConnections>
+template <class Watch = NoConnections>
 class DrivenCore {
   public:
-    /// `blocks`: that the object has, or may be offered with.
-    template <class... More>
+    /// `blocks`: that the object has, or may be offered with. `core` has this configuration.
     DrivenCore(ByteReader& input,
                std::uint32_t blocks,
                const core::CoreConfig& config,
-               More&&... more)
-        : input_{input}, blocks_{blocks}, config_{config}, watch_{config} {
-        core_.emplace(config_, std::forward<More>(more)...);
-    }
+               core::Core& core)
+        : input_{input}, blocks_{blocks}, config_{config}, core_{core}, watch_{config} {}
 
-    [[nodiscard]] const core::Outcome& outcome() const { return core_->outcome(); }
+    [[nodiscard]] const core::Outcome& outcome() const { return core_.outcome(); }
     [[nodiscard]] bool has_finished() const { return is_finished_; }
 
     /// All that the input tells; then the end, from outside, which ends every core.
@@ -59,11 +57,11 @@ class DrivenCore {
             happen();
             follow();
         }
-        core_->on_abort(now_, Error{Blame::user, "the input has ended"});
+        core_.on_abort(now_, Error{Blame::user, "the input has ended"});
         follow();
-        for (int turns = 0; core_->deadline(); ++turns) {
+        for (int turns = 0; core_.deadline(); ++turns) {
             invariant(turns < kTurnsMax, "a core that was aborted comes to its end");
-            turn_at(*core_->deadline());
+            turn_at(*core_.deadline());
         }
         invariant(is_over(outcome().phase), "a core without a deadline is over");
     }
@@ -95,21 +93,19 @@ class DrivenCore {
             case 5:
                 return wait();
             case 6:
-                if (const auto due = core_->deadline()) {
+                if (const auto due = core_.deadline()) {
                     turn_at(*due);
                 }
                 return;
             default:
                 return what == 255
-                           ? core_->on_abort(now_, Error{Blame::user, "aborted by the driver"})
+                           ? core_.on_abort(now_, Error{Blame::user, "aborted by the driver"})
                            : happen_rarely();
         }
     }
 
     void happen_rarely() {
-        if constexpr (requires(std::span<const LinkEvent> events) {
-                          core_->on_links(now_, events);
-                      }) {
+        if constexpr (Watch::kHasLinks) {
             const unsigned how = input_.u8();
             const LinkEvent event{.peer = other(how),
                                   .flow = Flow{static_cast<std::uint8_t>(how >> 7U)},
@@ -117,9 +113,9 @@ class DrivenCore {
                                           : how % 8U == 6 ? LinkEvent::Kind::narrowed
                                                           : LinkEvent::Kind::ready};
             watch_.on_link(event);
-            core_->on_links(now_, std::array{event});
+            core_.on_links(now_, std::array{event});
         } else {
-            core_->on_all_listen(now_);
+            core_.on_all_listen(now_);
         }
     }
 
@@ -132,17 +128,17 @@ class DrivenCore {
     void wait() {
         const std::int64_t tenths = input_.u8();
         now_ += std::chrono::microseconds{tenths * tenths * tenths};
-        if (core_->deadline() && *core_->deadline() <= now_) {
-            core_->on_time(now_);
+        if (core_.deadline() && *core_.deadline() <= now_) {
+            core_.on_time(now_);
         }
     }
 
     /// A core that is due again at once would keep its process busy.
     void turn_at(Instant due) {
         now_ = std::max(now_ + std::chrono::microseconds{1}, due);
-        core_->on_time(now_);
+        core_.on_time(now_);
         follow();
-        const auto next = core_->deadline();
+        const auto next = core_.deadline();
         const bool was_late = std::exchange(is_late_, next && *next <= now_);
         invariant(!was_late || !is_late_, "a core is not due again and again");
     }
@@ -153,7 +149,7 @@ class DrivenCore {
             datagrams.push_back(read_datagram());
             watch_.on_datagram(datagrams.back());
         }
-        core_->on_datagrams(now_, datagrams);
+        core_.on_datagrams(now_, datagrams);
         perform_all();
         invariant(leases_.empty(), "every lease has ended before the next datagrams");
     }
@@ -225,7 +221,7 @@ class DrivenCore {
             load(done);
         }
         account(operation, done);
-        core_->on_done(now_, std::array{done});
+        core_.on_done(now_, std::array{done});
     }
 
     /// A receiver gives back what it stored.
@@ -263,7 +259,7 @@ class DrivenCore {
         for (int batches = 0;; ++batches) {
             invariant(batches < kBatchesMax, "a core stops sending");
             core::SendBatch batch;
-            core_->next_sends(now_, batch);
+            core_.next_sends(now_, batch);
             std::ranges::for_each(batch.sends, [this](const auto& send) { check_send(send); });
             if (batch.sends.empty()) {
                 break;
@@ -276,7 +272,7 @@ class DrivenCore {
         for (int batches = 0;; ++batches) {
             invariant(batches < kBatchesMax, "a core's operations end");
             core::OperationBatch batch;
-            core_->next_operations(now_, batch);
+            core_.next_operations(now_, batch);
             for (const core::Operation& operation : batch.operations) {
                 perform(operation);
             }
@@ -421,7 +417,7 @@ class DrivenCore {
     ByteReader& input_;
     std::uint32_t blocks_;
     core::CoreConfig config_;
-    std::optional<Core> core_;
+    core::Core& core_;
     Instant now_{std::chrono::hours{5}};
     std::uint64_t number_ = 0;
     std::uint32_t overflow_ = 0;

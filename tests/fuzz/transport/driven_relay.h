@@ -16,6 +16,8 @@ namespace stage {
 
 class DrivenConnections {
   public:
+    static constexpr bool kHasLinks = true;
+
     explicit DrivenConnections(const core::CoreConfig& config) : config_{config} {}
 
     void on_datagram(const core::Datagram& datagram) {

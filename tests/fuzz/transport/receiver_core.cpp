@@ -83,7 +83,9 @@ bool fuzz_one(Bytes input) {
     ByteReader reader{input};
     const std::uint32_t blocks = 1U + reader.u8() % 6U;
     Prng prng{7};
-    DrivenCore<core::Receiver> driven{reader, blocks, multicast_config(reader, kOwn), prng};
+    const core::CoreConfig config = multicast_config(reader, kOwn);
+    core::Receiver core{config, prng};
+    DrivenCore<> driven{reader, blocks, config, core};
     driven.run();
     return driven.has_finished();
 }

@@ -79,8 +79,9 @@ bool fuzz_one(Bytes input) {
     Prng prng{7};
     core::Limits limits;
     limits.source_descriptors_max = 1;
-    DrivenCore<core::Sender> driven{
-        reader, shape.blocks, multicast_config(reader, 0), shape, prng, limits};
+    const core::CoreConfig config = multicast_config(reader, 0);
+    core::Sender core{config, shape, prng, limits};
+    DrivenCore<> driven{reader, shape.blocks, config, core};
     driven.run();
     return driven.has_finished();
 }

@@ -228,7 +228,7 @@ class Receiver final : public Node {
 
 }  // namespace
 
-std::unique_ptr<AnyCore> make_block_fec(const Plan& plan, std::uint16_t rank) {
+std::unique_ptr<core::Core> make_block_fec(const Plan& plan, std::uint16_t rank) {
     if (rank == plan.source) {
         return std::make_unique<Source>(plan, rank);
     }

@@ -9,12 +9,12 @@
 
 #include "tests/sim/host/content.h"
 #include "transport/core/base/chunk_set.h"
+#include "transport/core/base/core.h"
 #include "transport/core/base/object_shape.h"
 #include "transport/core/base/rank_set.h"
 #include "transport/core/base/repeater.h"
 #include "transport/core/sending/control_queue.h"
 #include "transport/core/sending/pacer.h"
-#include "transport/run/any_core.h"
 
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace stage::sim {
 
-class Node : public AnyCore {
+class Node : public core::Core {
   public:
     Node(const Plan& plan, std::uint16_t rank);
 

@@ -229,7 +229,7 @@ class Corner final : public Node {
 
 }  // namespace
 
-std::unique_ptr<AnyCore> make_pipeline(const Plan& plan, std::uint16_t rank) {
+std::unique_ptr<core::Core> make_pipeline(const Plan& plan, std::uint16_t rank) {
     return std::make_unique<Corner>(plan, rank);
 }
 

@@ -83,7 +83,7 @@ class Member final : public Link<Node> {
 
 }  // namespace
 
-std::unique_ptr<AnyCore> make_ring(const Plan& plan, std::uint16_t rank) {
+std::unique_ptr<core::Core> make_ring(const Plan& plan, std::uint16_t rank) {
     if (rank == plan.source) {
         return std::make_unique<Source>(plan, rank);
     }

@@ -25,10 +25,10 @@ class Host final : private Watcher {
   public:
     static constexpr Instant kNever{Duration::max()};
 
-    using MakeCore = std::function<std::unique_ptr<AnyCore>()>;
+    using MakeCore = std::function<std::unique_ptr<core::Core>()>;
     /// May put something around a member's core.
     using Dress =
-        std::function<std::unique_ptr<AnyCore>(std::uint16_t rank, const MakeCore& make)>;
+        std::function<std::unique_ptr<core::Core>(std::uint16_t rank, const MakeCore& make)>;
 
     struct Dependencies {
         Events& events;

@@ -1,11 +1,10 @@
 #include "tests/sim/host/make_core.h"
 
-#include "transport/core/receiver/receiver.h"
-#include "transport/core/source/sender.h"
+#include "transport/run/make_core.h"
 
 namespace stage::sim {
 
-std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& prng) {
+std::unique_ptr<core::Core> make_core(const Plan& plan, std::uint16_t rank, Prng& prng) {
     core::CoreConfig config;
     config.own = Rank{rank};
     config.members = plan.members;
@@ -37,11 +36,10 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     if (rank != plan.source) {
         limits.descriptors_max = plan.descriptors_max;
         limits.stream_wait = plan.stream_wait.value_or(limits.stream_wait);
-        return std::make_unique<HeldCore<core::Receiver>>(config, prng, limits);
     }
     const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
                                   .object_bytes = plan.object_bytes()};
-    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng, limits);
+    return stage::make_core(config, shape, 0, prng, limits);
 }
 
 }  // namespace stage::sim

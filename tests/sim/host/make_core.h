@@ -2,15 +2,15 @@
 #pragma once
 
 #include "tests/sim/plan/plan.h"
-#include "transport/run/any_core.h"
+#include "transport/core/base/core.h"
 
 #include <memory>
 
 namespace stage::sim {
 
 /// `prng` must outlive it.
-[[nodiscard]] std::unique_ptr<AnyCore> make_core(const Plan& plan,
-                                                 std::uint16_t rank,
-                                                 Prng& prng);
+[[nodiscard]] std::unique_ptr<core::Core> make_core(const Plan& plan,
+                                                    std::uint16_t rank,
+                                                    Prng& prng);
 
 }  // namespace stage::sim

@@ -9,7 +9,7 @@
 
 namespace stage::sim {
 
-WatchedCore::WatchedCore(std::unique_ptr<AnyCore> core,
+WatchedCore::WatchedCore(std::unique_ptr<core::Core> core,
                          const Plan& plan,
                          std::uint16_t rank,
                          Object& object,

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "tests/sim/host/object.h"
-#include "transport/run/any_core.h"
+#include "transport/core/base/core.h"
 
 #include <array>
 #include <deque>
@@ -18,12 +18,12 @@
 
 namespace stage::sim {
 
-class WatchedCore final : public AnyCore {
+class WatchedCore final : public core::Core {
   public:
     using Complain = std::function<void(std::string)>;
 
     /// All but the core must outlive this.
-    WatchedCore(std::unique_ptr<AnyCore> core,
+    WatchedCore(std::unique_ptr<core::Core> core,
                 const Plan& plan,
                 std::uint16_t rank,
                 Object& object,
@@ -83,7 +83,7 @@ class WatchedCore final : public AnyCore {
     [[nodiscard]] Chunks& make_resident(BlockIndex block);
     [[nodiscard]] bool has(BlockIndex block, std::size_t chunk) const;
 
-    std::unique_ptr<AnyCore> core_;
+    std::unique_ptr<core::Core> core_;
     const Plan& plan_;
     std::uint16_t rank_;
     Object& object_;

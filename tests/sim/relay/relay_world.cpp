@@ -47,7 +47,7 @@ struct RelayWorld::Connection {
 
 struct RelayWorld::Host {
     std::uint32_t rank = 0;
-    std::unique_ptr<AnyCore> core;
+    std::unique_ptr<core::Core> core;
     std::map<Peer, Connection> out;
     Peer next_peer{};
     Instant link_free{};
@@ -92,12 +92,12 @@ RelayWorld::RelayWorld(const RelayPlan& plan)
         host->rank = rank;
         host->stored.resize(blocks_);
         if (rank == 0) {
-            host->core = std::make_unique<HeldCore<core::RelaySource>>(
+            host->core = std::make_unique<core::RelaySource>(
                 config,
                 core::ObjectShape{.blocks = blocks_, .object_bytes = plan.object_bytes},
                 plan.degree);
         } else {
-            host->core = std::make_unique<HeldCore<core::RelayReceiver>>(config, plan.degree);
+            host->core = std::make_unique<core::RelayReceiver>(config, plan.degree);
         }
         hosts_.push_back(std::move(host));
     }

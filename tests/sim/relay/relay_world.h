@@ -9,7 +9,6 @@
 #include "transport/base/prng.h"
 #include "transport/core/relay/relay_receiver.h"
 #include "transport/core/relay/relay_source.h"
-#include "transport/run/any_core.h"
 
 #include <deque>
 #include <functional>

@@ -2,16 +2,16 @@
 #pragma once
 
 #include "tests/sim/scale/counted_heap.h"
-#include "transport/run/any_core.h"
+#include "transport/core/base/core.h"
 
 #include <functional>
 #include <memory>
 
 namespace stage::sim {
 
-class CountedCore final : public AnyCore {
+class CountedCore final : public core::Core {
   public:
-    CountedCore(Account account, const std::function<std::unique_ptr<AnyCore>()>& make)
+    CountedCore(Account account, const std::function<std::unique_ptr<core::Core>()>& make)
         : account_{account} {
         const OnAccount scope{account_};
         core_ = make();
@@ -49,7 +49,7 @@ class CountedCore final : public AnyCore {
 
   private:
     Account account_;
-    std::unique_ptr<AnyCore> core_;
+    std::unique_ptr<core::Core> core_;
 };
 
 }  // namespace stage::sim

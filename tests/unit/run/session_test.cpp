@@ -89,7 +89,7 @@ constexpr std::size_t kRoomAt = 5;  ///< Reads of the driver.
 constexpr std::size_t kEndAt = 10;
 
 /// Has no room for the stream until the driver was read a few times; a few more, and it ends.
-class CrowdedCore final : public AnyCore {
+class CrowdedCore final : public core::Core {
   public:
     explicit CrowdedCore(const BusyDriver& driver) : driver_{driver} {
         outcome_.phase = core::Phase::moving;
@@ -151,7 +151,7 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
 }
 
 /// Has many chunks to send to the group, and fails once it is aborted.
-class StubbornCore final : public AnyCore {
+class StubbornCore final : public core::Core {
   public:
     StubbornCore() {
         outcome_.phase = core::Phase::moving;
@@ -294,7 +294,7 @@ class UsedDriver final : public Driver {
 };
 
 /// Remembers the number of dropped packets.
-class HearingCore final : public AnyCore {
+class HearingCore final : public core::Core {
   public:
     void on_datagrams(Instant, std::span<const core::Datagram> datagrams) override {
         overflow = datagrams.back().overflow;

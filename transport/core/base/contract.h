@@ -1,19 +1,8 @@
 // The contract between a protocol core and the driver that runs it.
 //
-// A core is pure: it has no socket, clock, thread, buffer allocation or randomness of its own,
-// and never sees a payload byte. Sockets, verbs, the simulator and the fuzzer drive the same
-// type:
-//
-//     on_datagrams(now, span<const Datagram>)    received datagrams, opened and parsed
-//     on_done(now, span<const Completion>)       results of its operations
-//     on_links(now, span<const LinkEvent>)       connections to peers, if the core uses them
-//     on_time(now)                               deadline() has come
-//     next_sends(now, SendBatch&)                what to send now, as far as pacing allows
-//     next_operations(now, OperationBatch&)      what to do with buffers and the object
-//     deadline() · outcome()
-//
-// The driver calls next_operations and next_sends after every on_*, and again whenever a batch
-// came back full. Between two calls nothing else changes.
+// A core (core.h) is pure: it has no socket, clock, thread, buffer allocation or randomness of
+// its own, and never sees a payload byte. Sockets, verbs, the simulator and the fuzzer drive it
+// alike. What passes between the two stands here.
 //
 // Buffers: a DATA payload stays in a buffer of the driver's pool. The core names it by its
 // ticket (a *lease*) until it returns it with `place` (the bytes are copied to their place in
@@ -22,9 +11,6 @@
 // `place`, until `release`. Its chunks may be sent only while it is resident. At most
 // CoreConfig::resident_blocks blocks are resident, and as many more as spill_blocks says of
 // those that lack chunks: the core keeps these limits, and the driver checks them.
-//
-// A core is over when its phase is released or failed and deadline() is empty. Until then it
-// may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
 //
 // The driver's side of the contract is transport/fabric/driver.h.
 #pragma once
@@ -36,7 +22,6 @@
 #include "transport/wire/body.h"
 #include "transport/wire/packet.h"
 
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -267,30 +252,6 @@ struct CoreConfig : BroadcastSettings {
     std::uint32_t resident_blocks = 64;
     /// Spare buffers, on disk, for blocks that lack chunks when `resident_blocks` are in use.
     std::uint32_t spill_blocks = 0;
-};
-
-template <class Core>
-concept ProtocolCore = requires(Core core,
-                                const Core view,
-                                Instant now,
-                                std::span<const Datagram> datagrams,
-                                std::span<const Completion> completions,
-                                SendBatch& sends,
-                                OperationBatch& operations,
-                                Error why) {
-    { core.on_datagrams(now, datagrams) } -> std::same_as<void>;
-    { core.on_done(now, completions) } -> std::same_as<void>;
-    { core.on_time(now) } -> std::same_as<void>;
-    { core.next_sends(now, sends) } -> std::same_as<void>;
-    { core.next_operations(now, operations) } -> std::same_as<void>;
-    /// Gives up for an external reason (scancel, a failed peer) and informs the group if it
-    /// can.
-    { core.on_abort(now, why) } -> std::same_as<void>;
-    /// Called at most once: the core of every member runs by now, so a member that is not heard
-    /// is unreachable and not just busy.
-    { core.on_all_listen(now) } -> std::same_as<void>;
-    { view.deadline() } -> std::same_as<std::optional<Instant>>;
-    { view.outcome() } -> std::same_as<const Outcome&>;
 };
 
 }  // namespace stage::core

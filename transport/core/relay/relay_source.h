@@ -6,45 +6,112 @@
 // with reliable unicast: nothing is sent twice on one connection, and nothing is paced.
 #pragma once
 
-#include "transport/base/link_event.h"
-#include "transport/core/base/contract.h"
+#include "transport/core/base/core.h"
+#include "transport/core/base/limits.h"
 #include "transport/core/base/object_shape.h"
+#include "transport/core/base/rank_set.h"
+#include "transport/core/feedback/broadcast_result.h"
+#include "transport/core/relay/relay_children.h"
 #include "transport/core/relay/relay_limits.h"
+#include "transport/core/relay/relay_stock.h"
+#include "transport/core/relay/relay_tree.h"
+#include "transport/core/sending/control_queue.h"
+#include "transport/core/sending/disk_watch.h"
+#include "transport/core/sending/operation_queue.h"
 
-#include <memory>
+#include <optional>
+#include <vector>
 
 namespace stage::core {
 
-class RelaySource {
+class RelaySource final : public Core {
   public:
     /// Requires config.own == config.source. `degree`: see RelayTree; the same on each member.
     RelaySource(const CoreConfig& config,
                 const ObjectShape& shape,
                 std::uint32_t degree,
                 RelayLimits limits = {});
-    RelaySource(RelaySource&&) noexcept;
-    RelaySource& operator=(RelaySource&&) = delete;
-    RelaySource(const RelaySource&) = delete;
-    RelaySource& operator=(const RelaySource&) = delete;
-    ~RelaySource();
 
-    void on_datagrams(Instant now, std::span<const Datagram> datagrams);
-    void on_links(Instant now, std::span<const LinkEvent> events);
-    void on_done(Instant now, std::span<const Completion> completions);
-    void on_time(Instant now);
-    void on_abort(Instant now, const Error& why);
-    void on_all_listen(Instant now);
-    void next_sends(Instant now, SendBatch& sends);
-    void next_operations(Instant now, OperationBatch& operations);
-    [[nodiscard]] std::optional<Instant> deadline() const;
-    [[nodiscard]] const Outcome& outcome() const;
+    void on_datagrams(Instant now, std::span<const Datagram> datagrams) override;
+    void on_done(Instant now, std::span<const Completion> completions) override;
+    void on_links(Instant now, std::span<const LinkEvent> events) override;
+    void on_time(Instant now) override { work(now); }
+    void on_abort(Instant now, const Error& why) override;
+    void on_all_listen(Instant now) override { work(now); }
+    void next_sends(Instant now, SendBatch& batch) override;
+    void next_operations(Instant now, OperationBatch& batch) override;
+    [[nodiscard]] std::optional<Instant> deadline() const override;
+    [[nodiscard]] const Outcome& outcome() const override { return outcome_; }
 
   private:
-    /// The state and the components of the core.
-    struct RelayTransmission;
-    std::unique_ptr<RelayTransmission> transmission_;
-};
+    void on_datagram(Instant now, const Datagram& datagram);
+    void on_ready(Instant now, RelayChildren& children, Rank child);
+    void on_request(Instant now,
+                    RelayChildren& children,
+                    Rank child,
+                    const wire::Request& request);
+    void on_child_done(Instant now, const wire::Done& done);
+    void on_pulse(Instant now, Rank child, const wire::Pulse& pulse);
+    void on_leave(Instant now, const wire::Ending& leave);
+    void on_link(const LinkEvent& event);
+    void on_completion(Instant now, const Completion& done);
+    void on_loaded(const Completion& done);
 
-static_assert(ProtocolCore<RelaySource>);
+    void work(Instant now);
+    void forgive(Instant now, Duration away);
+    void start(Instant now);
+    void watch(Instant now);
+    void order_finish();
+    /// True if the member is dropped from now on.
+    bool fail(Rank culprit, Error why);
+    void decide(Instant now);
+
+    /// The tree by which all goes that is not of one stripe.
+    [[nodiscard]] RelayChildren& first() { return stripes_.front(); }
+    [[nodiscard]] const RelayChildren& first() const { return stripes_.front(); }
+    [[nodiscard]] std::uint32_t requested_below() const;
+    [[nodiscard]] bool can_serve() const;
+    /// No block from here on is read yet.
+    [[nodiscard]] std::uint32_t read_below() const;
+    /// True while a child waits for a block that this member's disk has not read yet.
+    [[nodiscard]] bool is_waited_for() const;
+    [[nodiscard]] bool hold_all() const;
+    /// How many receivers hold the object, but are not connected.
+    [[nodiscard]] std::uint32_t lost_holders() const;
+    [[nodiscard]] std::vector<Rank> stuck() const;
+    [[nodiscard]] Duration progress_timeout() const;
+    [[nodiscard]] Instant progress_deadline() const;
+    [[nodiscard]] Duration disk_timeout() const;
+    [[nodiscard]] bool is_over() const {
+        return outcome_.phase == Phase::released || outcome_.phase == Phase::failed;
+    }
+
+    CoreConfig config_;
+    RelayLimits limits_;
+    EndingLimits ending_;
+    ObjectShape shape_;
+    RelayTree tree_;
+    Outcome outcome_;
+    Numbering numbers_;
+    ControlQueue control_;
+    RelayStock stock_;
+    std::vector<RelayChildren> stripes_;  ///< The children in each one's tree.
+    BroadcastResult result_;
+    OperationQueue operations_;
+    DiskWatch disk_watch_;
+    std::uint64_t next_ticket_ = 1;
+    bool is_started_ = false;
+    bool is_finishing_ = false;
+    RankSet seen_;  ///< Members that were children at some time.
+    /// One of them by the first tree: until then no member can confirm the end.
+    bool has_begun_ = false;
+    std::uint64_t gained_ = 0;  ///< By all members, as far as PULSEs said.
+    Instant moved_at_{};        ///< When the group made progress.
+    bool is_all_held_ = false;  ///< In this turn.
+    Instant lost_at_{};         ///< When one that held all was lost first since then.
+    std::optional<Instant> pulse_at_;
+    std::optional<wire::Ending> released_;
+    std::optional<Instant> stays_until_;
+};
 
 }  // namespace stage::core

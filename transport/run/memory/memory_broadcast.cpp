@@ -1,10 +1,8 @@
 #include "transport/run/memory/memory_broadcast.h"
 
 #include "transport/base/prng.h"
-#include "transport/core/receiver/receiver.h"
-#include "transport/core/source/sender.h"
-#include "transport/run/any_core.h"
 #include "transport/run/core_settings.h"
+#include "transport/run/make_core.h"
 #include "transport/run/memory/memory_disk.h"
 #include "transport/run/stamp_clock.h"
 
@@ -62,7 +60,7 @@ class MemoryMember {
 
     [[nodiscard]] const core::CoreConfig& core() const { return config_; }
 
-    core::Outcome run(AnyCore&& core, MemoryWatcher& watcher) {
+    core::Outcome run(core::Core& core, MemoryWatcher& watcher) {
         const ShortSlack slack;
         AllListen all_listen;
         Session session{{.core = core,
@@ -134,12 +132,10 @@ core::Outcome broadcast_memory(const BroadcastConfig& config,
                                MemoryWatcher& watcher) {
     MemoryMember member{config, driver, bytes};
     Prng prng{config.seed};
-    if (config.own == config.source) {
-        const core::ObjectShape shape{.blocks = blocks_of(bytes.size()),
-                                      .object_bytes = bytes.size()};
-        return member.run(HeldCore<core::Sender>{member.core(), shape, prng}, watcher);
-    }
-    return member.run(HeldCore<core::Receiver>{member.core(), prng}, watcher);
+    const core::ObjectShape shape{.blocks = blocks_of(bytes.size()),
+                                  .object_bytes = bytes.size()};
+    const auto core = make_core(member.core(), shape, config.relay_degree, prng);
+    return member.run(*core, watcher);
 }
 
 }  // namespace stage
