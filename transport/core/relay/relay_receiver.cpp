@@ -13,6 +13,15 @@
 #include <vector>
 
 namespace stage::core {
+namespace {
+
+/// Of the first tree.
+std::uint32_t members_from_here(const CoreConfig& config, std::uint32_t degree) {
+    const RelayTree tree{.members = config.members, .source = config.source, .degree = degree};
+    return tree.size_below(tree.place(config.own));
+}
+
+}  // namespace
 
 RelayReceiver::RelayReceiver(const CoreConfig& config,
                              std::uint32_t degree,
@@ -25,8 +34,7 @@ RelayReceiver::RelayReceiver(const CoreConfig& config,
       reassembly_{config_, common},
       requests_{config_, limits_, relay_stripes(degree), reassembly_},
       lag_{limits_.requested_max},
-      done_{config_.members},
-      reported_{config_.members} {
+      done_{config_, members_from_here(config_, degree), limits_.done_gather} {
     invariant(config_.own != config_.source && config_.own.value() < config_.members &&
                   config_.source.value() < config_.members && degree >= 1 &&
                   config_.resident_blocks > relay_stripes(degree),
@@ -42,7 +50,6 @@ RelayReceiver::RelayReceiver(const CoreConfig& config,
              .parent = {config_, limits_, tree},
              .children = {config_, flow_of(tree), limits_, reassembly_, reassembly_.pool()}});
     }
-    subtree_ = first().tree.size_below(first().tree.place(config_.own));
 }
 
 void RelayReceiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
@@ -152,7 +159,7 @@ void RelayReceiver::on_parent_holds(Instant now, std::uint32_t blocks) {
         return;
     }
     is_aside_ = true;
-    subtree_ = 1;
+    done_.on_alone();
     first().children.dismiss(reassembly_.operations());
     first().parent.step_aside(now);
 }
@@ -170,7 +177,7 @@ void RelayReceiver::on_child(Instant now, Stripe& stripe, const Datagram& datagr
         }
     } else if (datagram.header.type == PacketType::done) {
         if (const auto body = wire::read_done(datagram.body)) {
-            done_.add(body->ranks);
+            done_.on_done(body->ranks);
         }
     } else if (datagram.header.type == PacketType::pulse) {
         if (const auto body = wire::read_pulse(datagram.body)) {
@@ -287,7 +294,7 @@ void RelayReceiver::on_completion(Instant now, const Completion& completed) {
         outcome_.phase = Phase::holding;
         outcome_.held_at = now;
         outcome_.bytes_held = object_bytes_;
-        done_.add(config_.own);
+        done_.on_held();
     } else if (auto placed = reassembly_.on_done(completed); !placed) {
         fail(now, std::move(placed).error());
     }
@@ -400,8 +407,7 @@ void RelayReceiver::connect(Instant now, Stripe& stripe) {
     }
     if (&stripe == &first()) {
         lag_.restart();
-        reported_.clear();
-        reported_at_ = kLongAgo;
+        done_.on_parent();
         for (const auto& [rank, leave] : leaves_) {
             control_.push(wire::PacketType::leave, stripe.parent.where(), wire::write(leave));
         }
@@ -449,21 +455,16 @@ void RelayReceiver::order_finish() {
     reassembly_.operations().push_back(finish);
 }
 
-/// At once if all members below hold it; otherwise after a while, together with others.
 std::optional<Instant> RelayReceiver::done_at() const {
-    if (is_over() || !first().parent.is_heard() || done_.count() == reported_.count()) {
-        return std::nullopt;
-    }
-    return done_.count() >= subtree_ ? kLongAgo : reported_at_ + limits_.done_gather;
+    return !is_over() && first().parent.is_heard() ? done_.deadline() : std::nullopt;
 }
 
 void RelayReceiver::report_done(Instant now) {
-    while (done_at() && now >= *done_at()) {
-        const wire::Done body{.ranks = done_.runs(wire::kMaxRankRuns, reported_)};
-        reported_.add(body.ranks);
-        has_reported_own_ = has_reported_own_ || reported_.has(config_.own);
-        reported_at_ = now;
-        control_.push(wire::PacketType::done, first().parent.where(), wire::write(body));
+    if (is_over() || !first().parent.is_heard()) {
+        return;
+    }
+    while (const auto body = done_.poll(now)) {
+        control_.push(wire::PacketType::done, first().parent.where(), wire::write(*body));
     }
 }
 
@@ -479,7 +480,7 @@ std::optional<Instant> RelayReceiver::unheard_at() const {
     if (is_over()) {
         return std::nullopt;
     }
-    if (!was_source_heard_ || outcome_.phase != Phase::holding || !has_reported_own_) {
+    if (!was_source_heard_ || outcome_.phase != Phase::holding || !done_.has_reported_own()) {
         const Duration timeout =
             was_source_heard_ ? config_.stall_timeout : config_.ready_timeout;
         return source_at_ + timeout + Duration{1};

@@ -8,9 +8,9 @@
 
 #include "transport/core/base/core.h"
 #include "transport/core/base/limits.h"
-#include "transport/core/base/rank_set.h"
 #include "transport/core/receiver/reassembly.h"
 #include "transport/core/relay/relay_children.h"
+#include "transport/core/relay/relay_done.h"
 #include "transport/core/relay/relay_lag.h"
 #include "transport/core/relay/relay_limits.h"
 #include "transport/core/relay/relay_parent.h"
@@ -109,7 +109,6 @@ class RelayReceiver final : public Core {
     CoreConfig config_;
     RelayLimits limits_;
     EndingLimits ending_;
-    std::uint32_t subtree_ = 0;  ///< Members from this one on down.
     Outcome outcome_;
     Numbering numbers_;
     ControlQueue control_;
@@ -117,10 +116,7 @@ class RelayReceiver final : public Core {
     RelayRequests requests_;
     std::vector<Stripe> stripes_;
     RelayLag lag_;
-    RankSet done_;      ///< Members known to hold the object.
-    RankSet reported_;  ///< The part of `done` that the present parent has received.
-    Instant reported_at_ = kLongAgo;
-    bool has_reported_own_ = false;  ///< That it holds the object, to any parent.
+    RelayDone done_;
     DiskWatch disk_watch_;
     std::uint32_t placed_before_ = 0;  ///< Chunks, when it was looked last.
     /// When this member last gained a chunk, or had no chance to.
