@@ -18,20 +18,24 @@ RelaySource::RelaySource(const CoreConfig& config,
     : config_{with_default_timeouts(config)},
       limits_{scaled(limits, config_)},
       shape_{shape},
-      tree_{.members = config_.members, .source = config_.source, .degree = degree},
       control_{control_max(config_)},
       stock_{config_, shape_, limits_},
       result_{config_},
-      seen_{config_.members} {
+      progress_{config_,
+                ending_,
+                {.members = config_.members, .source = config_.source, .degree = degree},
+                shape_.blocks} {
     invariant(config_.own == config_.source && config_.own.value() < config_.members &&
                   shape_.blocks >= 1 && shape_.blocks <= kBlocksMax && config_.members >= 2 &&
                   config_.resident_blocks >= 2 && degree >= 1,
               "a source has an object, a group of two or more, and room for two blocks");
     outcome_.chunk_bytes = config_.chunk_bytes;
     for (std::uint32_t stripe = 0; stripe < relay_stripes(degree); ++stripe) {
-        RelayTree other = tree_;
-        other.stripe = stripe;
-        stripes_.emplace_back(config_, flow_of(other), limits_, stock_, stock_.pool());
+        const RelayTree tree{.members = config_.members,
+                             .source = config_.source,
+                             .degree = degree,
+                             .stripe = stripe};
+        stripes_.emplace_back(config_, flow_of(tree), limits_, stock_, stock_.pool());
     }
 }
 
@@ -116,9 +120,7 @@ void RelaySource::on_ready(Instant now, RelayChildren& children, Rank child) {
         children.tell(wire::PacketType::release, child, wire::write(*released_), control_);
         return;
     }
-    if (seen_.add(child)) {  // One that only comes again makes no progress.
-        moved_at_ = now;
-    }
+    progress_.on_ready(now, child);
     if (outcome_.phase == Phase::wiring) {
         outcome_.phase = Phase::moving;
     }
@@ -138,7 +140,7 @@ void RelaySource::on_request(Instant now,
         children.on_request(child, request, control_);
     }
     if (children.requested_below() > before) {
-        moved_at_ = now;
+        progress_.on_moved(now);
     }
 }
 
@@ -146,23 +148,19 @@ void RelaySource::on_child_done(Instant now, const wire::Done& done) {
     const std::uint32_t before = result_.done().count();
     result_.on_done(done.ranks);
     if (result_.done().count() > before) {
-        moved_at_ = now;
+        progress_.on_moved(now);
     }
 }
 
-/// The sum of blocks held is no measure of progress: it rises again and again where a member
-/// that holds some is lost and comes back.
 void RelaySource::on_pulse(Instant now, Rank child, const wire::Pulse& pulse) {
     first().on_pulse(child, pulse);
-    if (first().gained() > std::exchange(gained_, first().gained())) {
-        moved_at_ = now;
-    }
+    progress_.on_gained(now, first().gained());
 }
 
 /// Those behind a member that is dropped go on now: they could not before.
 void RelaySource::on_leave(Instant now, const wire::Ending& leave) {
     if (fail(leave.rank, Error{blame_of(leave.outcome), leave.why})) {
-        moved_at_ = now;
+        progress_.on_moved(now);
     }
 }
 
@@ -207,7 +205,7 @@ void RelaySource::on_loaded(const Completion& done) {
 
 void RelaySource::start(Instant now) {
     is_started_ = true;
-    moved_at_ = now;
+    progress_.on_moved(now);
     pulse_at_ = now + limits_.pulse;
 }
 
@@ -237,8 +235,7 @@ void RelaySource::work(Instant now) {
 
 /// The time of its own absence is no other's silence.
 void RelaySource::forgive(Instant now, Duration away) {
-    moved_at_ = std::min(moved_at_ + away, now);
-    lost_at_ = std::min(lost_at_ + away, now);
+    progress_.forgive(now, away);
     disk_watch_.forgive(now, away);
     for (RelayChildren& children : stripes_) {
         children.forgive(now, away);
@@ -252,65 +249,6 @@ bool RelaySource::is_waited_for() const {
            });
 }
 
-/// By what the connected members reported, and with those that were done before they were lost.
-/// (Both sums wrap alike.)
-bool RelaySource::hold_all() const {
-    const std::uint32_t missing =
-        (config_.members - 1U - result_.dropped_count()) * shape_.blocks -
-        first().blocks_held();
-    if (missing == 0 || shape_.blocks == 0) {
-        return missing == 0;
-    }
-    // (Who is lost is looked for among all members, so only where that decides.)
-    const std::uint32_t lost = missing / shape_.blocks;
-    return missing % shape_.blocks == 0 && lost <= result_.done().count() &&
-           lost_holders() == lost;
-}
-
-std::uint32_t RelaySource::lost_holders() const {
-    RankSet joined{config_.members};
-    if (result_.done().count() == 0 || !first().add_joined(joined)) {
-        return 0;
-    }
-    joined.add(config_.source);
-    return joined.add(result_.done().runs(config_.members, joined));
-}
-
-/// The members that are neither done nor connected; if all of these are connected, they. (A
-/// crashed member does not keep the others from their end: they have another time-out. The
-/// source hears late that the end of a long chain is connected; a member that it takes for lost
-/// and that completes is not dropped.)
-std::vector<Rank> RelaySource::stuck() const {
-    RankSet joined{config_.members};
-    const bool is_known = first().add_joined(joined);
-    std::vector<Rank> all;
-    std::vector<Rank> lost;
-    for (std::uint32_t place = 1; place < config_.members; ++place) {
-        const Rank rank = tree_.at(place);
-        if (result_.settled().has(rank)) {
-            continue;
-        }
-        all.push_back(rank);
-        if (is_known && !joined.has(rank)) {
-            lost.push_back(rank);
-        }
-    }
-    return lost.empty() ? all : lost;
-}
-
-/// How long nothing may move before the members that are not done count as failed.
-Duration RelaySource::progress_timeout() const {
-    if (seen_.count() == 0) {
-        return config_.ready_timeout;
-    }
-    return is_all_held_ ? finish_timeout(config_, ending_) : config_.stall_timeout;
-}
-
-/// A member that is lost while it finishes has the stall timeout to come back.
-Instant RelaySource::progress_deadline() const {
-    return (is_all_held_ ? moved_at_ : std::max(moved_at_, lost_at_)) + progress_timeout();
-}
-
 Duration RelaySource::disk_timeout() const {
     return is_finishing_ ? finish_timeout(config_, ending_)
                          : config_.stall_timeout * ending_.finish_factor;
@@ -321,27 +259,17 @@ void RelaySource::watch(Instant now) {
         fail(config_.own, {Blame::node, "reading hangs: the disk of this node is stuck"});
         return;
     }
-    if (std::exchange(is_all_held_, hold_all()) && !is_all_held_ && lost_at_ < moved_at_) {
-        lost_at_ = now;
-    }
+    progress_.look(now, first(), result_);
     if (is_waited_for()) {
-        moved_at_ = now;
+        progress_.on_moved(now);
     }
-    if (now <= progress_deadline()) {
+    if (now <= progress_.deadline()) {
         return;
     }
-    const std::string time =
-        std::to_string(progress_timeout() / std::chrono::seconds{1}) + " s";
-    const std::string why =
-        seen_.count() == 0
-            ? "no node has connected to the source within " + time +
-                  ": the data ports (DataPortRange, TCP) are closed between the nodes"
-            : "this node made no progress for " + time +
-                  ": it crashed, or its disk or its network is stuck";
-    for (const Rank rank : stuck()) {
-        fail(rank, {Blame::node, why});
+    for (const Rank rank : progress_.stuck(first(), result_)) {
+        fail(rank, {Blame::node, progress_.why()});
     }
-    moved_at_ = now;
+    progress_.on_moved(now);
 }
 
 std::uint32_t RelaySource::read_below() const {
@@ -435,7 +363,7 @@ std::optional<Instant> RelaySource::deadline() const {
     if (!is_started_ || can_serve() || stock_.wants_loads(read_below())) {
         return kLongAgo;
     }
-    auto first = earlier(pulse_at_, progress_deadline() + Duration{1});
+    auto first = earlier(pulse_at_, progress_.deadline() + Duration{1});
     return earlier(first, disk_watch_.deadline(disk_timeout()));
 }
 

@@ -9,10 +9,10 @@
 #include "transport/core/base/core.h"
 #include "transport/core/base/limits.h"
 #include "transport/core/base/object_shape.h"
-#include "transport/core/base/rank_set.h"
 #include "transport/core/feedback/broadcast_result.h"
 #include "transport/core/relay/relay_children.h"
 #include "transport/core/relay/relay_limits.h"
+#include "transport/core/relay/relay_progress.h"
 #include "transport/core/relay/relay_stock.h"
 #include "transport/core/relay/relay_tree.h"
 #include "transport/core/sending/control_queue.h"
@@ -75,12 +75,6 @@ class RelaySource final : public Core {
     [[nodiscard]] std::uint32_t read_below() const;
     /// True while a child waits for a block that this member's disk has not read yet.
     [[nodiscard]] bool is_waited_for() const;
-    [[nodiscard]] bool hold_all() const;
-    /// How many receivers hold the object, but are not connected.
-    [[nodiscard]] std::uint32_t lost_holders() const;
-    [[nodiscard]] std::vector<Rank> stuck() const;
-    [[nodiscard]] Duration progress_timeout() const;
-    [[nodiscard]] Instant progress_deadline() const;
     [[nodiscard]] Duration disk_timeout() const;
     [[nodiscard]] bool is_over() const {
         return outcome_.phase == Phase::released || outcome_.phase == Phase::failed;
@@ -90,25 +84,20 @@ class RelaySource final : public Core {
     RelayLimits limits_;
     EndingLimits ending_;
     ObjectShape shape_;
-    RelayTree tree_;
     Outcome outcome_;
     Numbering numbers_;
     ControlQueue control_;
     RelayStock stock_;
     std::vector<RelayChildren> stripes_;  ///< The children in each one's tree.
     BroadcastResult result_;
+    RelayProgress progress_;
     OperationQueue operations_;
     DiskWatch disk_watch_;
     std::uint64_t next_ticket_ = 1;
     bool is_started_ = false;
     bool is_finishing_ = false;
-    RankSet seen_;  ///< Members that were children at some time.
-    /// One of them by the first tree: until then no member can confirm the end.
+    /// A member was a child in the first tree: until then none can confirm the end.
     bool has_begun_ = false;
-    std::uint64_t gained_ = 0;  ///< By all members, as far as PULSEs said.
-    Instant moved_at_{};        ///< When the group made progress.
-    bool is_all_held_ = false;  ///< In this turn.
-    Instant lost_at_{};         ///< When one that held all was lost first since then.
     std::optional<Instant> pulse_at_;
     std::optional<wire::Ending> released_;
     std::optional<Instant> stays_until_;
