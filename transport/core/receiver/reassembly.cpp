@@ -50,10 +50,7 @@ void Reassembly::hold_before(const std::vector<BlockRun>& runs, std::uint64_t by
 }
 
 void Reassembly::drop(const Datagram& datagram) {
-    Operation operation;
-    operation.kind = OperationKind::drop;
-    operation.ticket = datagram.lease;
-    operations_.push_back(operation);
+    operations_.push_drop(datagram.lease);
 }
 
 void Reassembly::end_sparing() {

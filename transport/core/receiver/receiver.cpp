@@ -545,10 +545,7 @@ void Receiver::work_on_blocks(Instant now) {
 
 void Receiver::order_finish() {
     is_finishing_ = true;
-    Operation finish;
-    finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{reassembly_.next_ticket()++};
-    reassembly_.operations().push_back(finish);
+    reassembly_.operations().push_finish(Ticket{reassembly_.next_ticket()++});
 }
 
 /// Adjusts repair requests and reports to the standing.
@@ -595,10 +592,7 @@ void Receiver::next_operations(Instant now, OperationBatch& batch) {
     if (!is_over()) {
         server_.order_loads(operations, reassembly_.next_ticket());
     }
-    while (!operations.empty() && !batch.full()) {
-        disk_watch_.on_ordered(now, operations.front());
-        batch.operations.push_back(operations.pop_front());
-    }
+    disk_watch_.order(now, operations, batch);
 }
 
 std::optional<Instant> Receiver::deadline() const {

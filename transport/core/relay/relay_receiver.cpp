@@ -449,10 +449,7 @@ void RelayReceiver::order_finish() {
         return;
     }
     is_finishing_ = true;
-    Operation finish;
-    finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{reassembly_.next_ticket()++};
-    reassembly_.operations().push_back(finish);
+    reassembly_.operations().push_finish(Ticket{reassembly_.next_ticket()++});
 }
 
 std::optional<Instant> RelayReceiver::done_at() const {
@@ -636,10 +633,7 @@ void RelayReceiver::next_operations(Instant now, OperationBatch& batch) {
             stripe.children.order_loads(operations, reassembly_.next_ticket());
         }
     }
-    while (!operations.empty() && !batch.full()) {
-        disk_watch_.on_ordered(now, operations.front());
-        batch.operations.push_back(operations.pop_front());
-    }
+    disk_watch_.order(now, operations, batch);
 }
 
 bool RelayReceiver::can_serve() const {

@@ -78,12 +78,8 @@ void RelaySource::on_datagram(Instant now, const Datagram& datagram) {
     RelayChildren& children = stripes_[flow < stripes_.size() ? flow : 0];
     children.on_heard(now, from);
     switch (datagram.header.type) {
-        case PacketType::data: {
-            Operation drop;
-            drop.ticket = datagram.lease;
-            operations_.push_back(drop);
-            return;
-        }
+        case PacketType::data:
+            return operations_.push_drop(datagram.lease);
         case PacketType::ready:
             return on_ready(now, children, from);
         case PacketType::request:
@@ -300,10 +296,7 @@ void RelaySource::order_finish() {
         return;
     }
     is_finishing_ = true;
-    Operation finish;
-    finish.kind = OperationKind::finish;
-    finish.ticket = Ticket{next_ticket_++};
-    operations_.push_back(finish);
+    operations_.push_finish(Ticket{next_ticket_++});
 }
 
 bool RelaySource::fail(Rank culprit, Error why) {
@@ -344,10 +337,7 @@ void RelaySource::next_operations(Instant now, OperationBatch& batch) {
             children.order_loads(operations_, next_ticket_);
         }
     }
-    while (!operations_.empty() && !batch.full()) {
-        disk_watch_.on_ordered(now, operations_.front());
-        batch.operations.push_back(operations_.pop_front());
-    }
+    disk_watch_.order(now, operations_, batch);
 }
 
 bool RelaySource::can_serve() const {

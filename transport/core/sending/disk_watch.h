@@ -5,6 +5,7 @@
 #pragma once
 
 #include "transport/core/base/contract.h"
+#include "transport/core/sending/operation_queue.h"
 
 #include <algorithm>
 #include <optional>
@@ -19,6 +20,14 @@ class DiskWatch {
             operation.kind == OperationKind::store || operation.kind == OperationKind::finish;
         if (completes && under_way_++ == 0) {
             moved_at_ = now;
+        }
+    }
+
+    /// Passes waiting operations on to the driver, as many as the batch takes.
+    void order(Instant now, OperationQueue& waiting, OperationBatch& batch) {
+        while (!waiting.empty() && !batch.full()) {
+            on_ordered(now, waiting.front());
+            batch.operations.push_back(waiting.pop_front());
         }
     }
 

@@ -24,6 +24,19 @@ class OperationQueue {
     [[nodiscard]] auto end() const { return waiting_.end(); }
 
     void push_back(const Operation& operation) { waiting_.push_back(operation); }
+    /// Ends the lease of a datagram.
+    void push_drop(Ticket lease) {
+        Operation drop;
+        drop.ticket = lease;
+        push_back(drop);
+    }
+    /// Asks for the final names, once.
+    void push_finish(Ticket ticket) {
+        Operation finish;
+        finish.kind = OperationKind::finish;
+        finish.ticket = ticket;
+        push_back(finish);
+    }
 
     /// Takes the first operation. Memory of taken ones is reused when all are taken, or most.
     [[nodiscard]] Operation pop_front() {

@@ -141,9 +141,7 @@ void Sender::fall_back_to_small_packets(Instant now) {
 
 void Sender::on_datagram(Instant now, const Datagram& datagram) {
     if (datagram.header.is_data()) {
-        Operation drop;
-        drop.ticket = datagram.lease;
-        operations_.push_back(drop);
+        operations_.push_drop(datagram.lease);
     } else if (is_over()) {
         ending_.on_late(datagram, control_);
     } else {
@@ -423,10 +421,7 @@ void Sender::work_on_object(Instant now) {
     repairs_.server().expire(now, control_);
     if (pass().has_loaded_all() && !is_finishing_) {
         is_finishing_ = true;
-        Operation finish;
-        finish.kind = OperationKind::finish;
-        finish.ticket = Ticket{next_ticket_++};
-        operations_.push_back(finish);
+        operations_.push_finish(Ticket{next_ticket_++});
     }
     if (!readiness_.may_begin()) {
         if (must_speak()) {
@@ -660,10 +655,7 @@ void Sender::next_operations(Instant now, OperationBatch& batch) {
         pass().order_loads(operations_, next_ticket_);
         repairs_.server().order_loads(operations_, next_ticket_);
     }
-    while (!operations_.empty() && !batch.full()) {
-        disk_watch_.on_ordered(now, operations_.front());
-        batch.operations.push_back(operations_.pop_front());
-    }
+    disk_watch_.order(now, operations_, batch);
 }
 
 /// A member that holds the object is done, and the source does not wait for it. If all do,

@@ -159,6 +159,26 @@ TEST_CASE("a disk is stuck when something waits and nothing is completed") {
     CHECK_FALSE(watch.is_stuck(kStart + seconds{100}, seconds{1}));
 }
 
+TEST_CASE("operations go on to the driver in their order, and those of the disk are watched") {
+    DiskWatch watch;
+    OperationQueue waiting;
+    waiting.push_drop(Ticket{1});
+    waiting.push_finish(Ticket{2});
+    OperationBatch batch;
+    batch.operations_max = 1;
+    watch.order(kStart, waiting, batch);
+    REQUIRE(batch.operations.size() == 1);
+    CHECK(batch.operations[0].kind == OperationKind::drop);
+    CHECK(batch.operations[0].ticket == Ticket{1});
+    CHECK_FALSE(watch.is_busy());
+    batch.operations_max = 3;
+    watch.order(kStart, waiting, batch);
+    REQUIRE(batch.operations.size() == 2);
+    CHECK(batch.operations[1].kind == OperationKind::finish);
+    CHECK(batch.operations[1].ticket == Ticket{2});
+    CHECK(watch.is_busy());
+}
+
 TEST_CASE("a disk doesn't answer for the time in which a store waited for an earlier block") {
     DiskWatch watch;
     Operation store;
