@@ -88,19 +88,31 @@ class BusyDriver final : public Driver {
 constexpr std::size_t kRoomAt = 5;  ///< Reads of the driver.
 constexpr std::size_t kEndAt = 10;
 
+/// Does nothing.
+class IdleCore : public core::Core {
+  public:
+    void on_datagrams(Instant, std::span<const core::Datagram>) override {}
+    void on_done(Instant, std::span<const core::Completion>) override {}
+    void on_time(Instant) override {}
+    void on_abort(Instant, const Error&) override {}
+    void on_all_listen(Instant) override {}
+    void next_sends(Instant, core::SendBatch&) override {}
+    void next_operations(Instant, core::OperationBatch&) override {}
+    [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
+    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
+
+  protected:
+    core::Outcome outcome_;
+};
+
 /// Has no room for the stream until the driver was read a few times; a few more, and it ends.
-class CrowdedCore final : public core::Core {
+class CrowdedCore final : public IdleCore {
   public:
     explicit CrowdedCore(const BusyDriver& driver) : driver_{driver} {
         outcome_.phase = core::Phase::moving;
     }
 
-    void on_datagrams(Instant, std::span<const core::Datagram>) override {}
-    void on_done(Instant, std::span<const core::Completion>) override {}
     void on_time(Instant) override { outcome_.phase = core::Phase::released; }
-    void on_abort(Instant, const Error&) override {}
-    void on_all_listen(Instant) override {}
-    void next_sends(Instant, core::SendBatch& sends) override { sends.sends.clear(); }
     void next_operations(Instant, core::OperationBatch&) override {
         outcome_.stream_may_wait_until =
             driver_.reads.size() < kRoomAt ? Instant::max() : Instant::min();
@@ -110,11 +122,9 @@ class CrowdedCore final : public core::Core {
             outcome_.phase == core::Phase::moving && driver_.reads.size() >= kEndAt;
         return is_due ? std::optional{Instant{}} : std::nullopt;
     }
-    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
 
   private:
     const BusyDriver& driver_;
-    core::Outcome outcome_;
 };
 
 class NoObject final : public ObjectIo {
@@ -151,18 +161,14 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
 }
 
 /// Has many chunks to send to the group, and fails once it is aborted.
-class StubbornCore final : public core::Core {
+class StubbornCore final : public IdleCore {
   public:
     StubbornCore() {
         outcome_.phase = core::Phase::moving;
         outcome_.chunk_bytes = 1000;
     }
 
-    void on_datagrams(Instant, std::span<const core::Datagram>) override {}
-    void on_done(Instant, std::span<const core::Completion>) override {}
-    void on_time(Instant) override {}
     void on_abort(Instant, const Error&) override { outcome_.phase = core::Phase::failed; }
-    void on_all_listen(Instant) override {}
     void next_sends(Instant, core::SendBatch& sends) override {
         if (outcome_.phase == core::Phase::moving) {
             core::Send& send = sends.sends.emplace_back();
@@ -170,14 +176,10 @@ class StubbornCore final : public core::Core {
             send.packet_number = number_ += 2;
         }
     }
-    void next_operations(Instant, core::OperationBatch&) override {}
-    [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
-    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
     [[nodiscard]] std::uint64_t numbers_sent() const { return number_; }
 
   private:
     std::uint64_t number_ = 0;
-    core::Outcome outcome_;
 };
 
 /// Takes nothing.
@@ -294,24 +296,13 @@ class UsedDriver final : public Driver {
 };
 
 /// Remembers the number of dropped packets.
-class HearingCore final : public core::Core {
+class HearingCore final : public IdleCore {
   public:
     void on_datagrams(Instant, std::span<const core::Datagram> datagrams) override {
         overflow = datagrams.back().overflow;
     }
-    void on_done(Instant, std::span<const core::Completion>) override {}
-    void on_time(Instant) override {}
-    void on_abort(Instant, const Error&) override {}
-    void on_all_listen(Instant) override {}
-    void next_sends(Instant, core::SendBatch&) override {}
-    void next_operations(Instant, core::OperationBatch&) override {}
-    [[nodiscard]] std::optional<Instant> deadline() const override { return std::nullopt; }
-    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
 
     std::optional<std::uint32_t> overflow;
-
-  private:
-    core::Outcome outcome_;
 };
 
 /// One of several sessions that a driver serves.
