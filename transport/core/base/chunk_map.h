@@ -28,7 +28,7 @@ struct OpenBlock {
     /// the digest is right.
     std::uint32_t bad_digests = 0;
 
-    // State of the repair requests for this block: see puller.h.
+    // State of the repair requests for this block: see block_failures.h.
     std::uint8_t failures = 0;  ///< Requests in a row that gave nothing.
     std::uint8_t silences = 0;  ///< How many of the last failures were time-outs.
     /// Peers in a row, time-outs aside, that lacked the requested chunks.

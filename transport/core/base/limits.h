@@ -94,7 +94,7 @@ struct RepairLimits {
     std::uint8_t failures_before_source = 4;
     /// The longest pause of a block after failures.
     Duration pause_max = std::chrono::milliseconds{20};
-    /// Requests of its own share (puller.cpp) that a member has with the source.
+    /// Requests of its own share (scatter_repair.h) that a member has with the source.
     std::uint32_t share_requests = 2;
     /// A member that has given nothing of its share for this time, or longer, is not its owner.
     Duration swarm_start_min = std::chrono::milliseconds{100};

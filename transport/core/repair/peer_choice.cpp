@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::uint32_t kDraws = 8;
 constexpr unsigned kStrikesFree = 1;  ///< A single time-out may be a lost packet.
-constexpr Duration kSuspicion =
-    std::chrono::milliseconds{20};   ///< Doubled by every further one,
-constexpr unsigned kStrikesMax = 8;  ///< to 2.5 s at most.
+/// How long a peer is suspect, doubled by each further time-out.
+constexpr Duration kSuspicion = std::chrono::milliseconds{20};
+constexpr unsigned kStrikesMax = 8;  ///< Time-outs that double it: 2.5 s at most.
 
 }  // namespace
 

@@ -28,7 +28,7 @@ class RepairRateSearch {
 
     /// A requested chunk arrived.
     void on_arrival(Instant now) {
-        ++came_;
+        ++arrived_;
         last_at_ = now;
     }
 
@@ -44,7 +44,7 @@ class RepairRateSearch {
         given_ += given;
         lost_ += lost;
         if (lost * kFewParts <= given + lost) {
-            rate += rate / (rate < taken_ ? kRise : kRiseSlowly);
+            rate += rate / (rate < limit_seen_ ? kRise : kRiseSlowly);
         }
         if (requests_ < kRequests && lost_ < kLostAtOnce) {
             return rate;
@@ -54,7 +54,7 @@ class RepairRateSearch {
             // A lower rate means that the path stood still for a while; that is not its
             // capacity.
             if (arrived >= rate / 2) {
-                taken_ = std::min(arrived, rate);
+                limit_seen_ = std::min(arrived, rate);
             }
             rate = std::clamp(arrived, rate / 2, rate);
             judged_at_ = now;
@@ -66,17 +66,17 @@ class RepairRateSearch {
   private:
     static constexpr unsigned kFewParts = 8;   ///< Up to this part may be random loss.
     static constexpr unsigned kManyParts = 4;  ///< From this part on the path is overloaded.
-    static constexpr unsigned kRequests = 16;  ///< Requests that are judged together,
-    /// or fewer, as soon as this number of chunks was lost.
+    static constexpr unsigned kRequests = 16;  ///< Requests that are judged together.
+    /// Chunks: with more losses fewer requests are judged together.
     static constexpr unsigned kLostAtOnce = 64;
-    /// By this part of itself the rate rises with each request,
+    /// The part of itself by which the rate rises with each request.
     static constexpr unsigned kRise = 32;
-    /// and by this part above the limit seen.
+    /// The part of itself by which it rises above what an overloaded path carried.
     static constexpr unsigned kRiseSlowly = 128;
 
     void begin(Instant now) {
         began_at_ = now;
-        came_ = 0;
+        arrived_ = 0;
         requests_ = 0;
         given_ = 0;
         lost_ = 0;
@@ -85,16 +85,16 @@ class RepairRateSearch {
     [[nodiscard]] std::uint64_t rate_of_arrivals(Instant now) const {
         const auto time = static_cast<std::uint64_t>(
             std::max<Duration::rep>((now - began_at_).count(), 1'000));
-        return came_ * std::uint64_t{packet_bytes_} * 1'000'000 / (time / 1'000);
+        return arrived_ * std::uint64_t{packet_bytes_} * 1'000'000 / (time / 1'000);
     }
 
     std::uint32_t packet_bytes_;
     Instant began_at_ = kLongAgo;
     Instant last_at_ = kLongAgo;  ///< When a chunk last arrived or was given up.
     Instant judged_at_ = kLongAgo;
-    /// The limit seen: what the path carried when more was requested.
-    std::uint64_t taken_ = ~std::uint64_t{0};
-    std::uint64_t came_ = 0;
+    /// What the path carried when it was overloaded, bytes per second.
+    std::uint64_t limit_seen_ = ~std::uint64_t{0};
+    std::uint64_t arrived_ = 0;
     unsigned requests_ = 0;
     unsigned given_ = 0;
     unsigned lost_ = 0;
