@@ -13,8 +13,8 @@ constexpr double kWindowMin = 16;
 constexpr double kThresholdFirst = 64;
 /// Another receiver becomes the acker if the equation gives it this part of the rate or less.
 constexpr double kTakesOver = 0.75;
-constexpr double kLossShare = 0.125;  ///< Of a report's loss in the smoothed one,
-constexpr double kTimeShare = 0.125;  ///< This part of an RTT.
+constexpr double kLossShare = 0.125;  ///< Weight of a report's loss in the smoothed loss.
+constexpr double kTimeShare = 0.125;  ///< Weight of a report's RTT in the smoothed RTT.
 constexpr double kLossLeast = 1e-4;   ///< The equation has no rate without loss.
 /// Reports become rarer while a stream grows longer: an acknowledgement may take this number of
 /// RTTs and the report interval.

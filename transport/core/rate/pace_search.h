@@ -69,10 +69,8 @@ class PaceSearch {
     std::uint64_t pace_;                  ///< Of packets in a burst, for the log.
     double most_passed_ = 0;              ///< The largest throughput since the start.
     std::optional<Instant> train_until_;  ///< Waiting for the reports on the train.
-    /// The packets of the current sample began to leave then,
-    Instant span_at_{};
-    /// and this much left beside the stream since.
-    std::uint64_t beside_bytes_ = 0;
+    Instant span_at_{};                   ///< When the packets of this sample began to leave.
+    std::uint64_t beside_bytes_ = 0;      ///< Sent since to single members, beside the stream.
     bool is_begun_ = false;
     unsigned unproved_ = 0;  ///< Samples until a remembered rate is confirmed.
     // Packets to single members have numbers, too, but no receiver reports them. So these count

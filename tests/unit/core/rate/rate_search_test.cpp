@@ -337,14 +337,14 @@ TEST_CASE("a loss that stays when the rate falls is chance, one that goes is the
     CHECK(stays.on_sample(kStart, lossy(0.01), false) == LossProbe::Answer::none);
     CHECK(stays.on_sample(kStart, lossy(0.10), false) == LossProbe::Answer::slower);
     CHECK(stays.is_testing());
-    CHECK(stays.on_sample(kStart, lossy(0.09), false) == LossProbe::Answer::chance);
-    CHECK(stays.chance() == Approx(0.09));
+    CHECK(stays.on_sample(kStart, lossy(0.09), false) == LossProbe::Answer::random);
+    CHECK(stays.random_loss() == Approx(0.09));
     CHECK(stays.on_sample(kStart, lossy(0.10), false) == LossProbe::Answer::none);
 
     LossProbe goes;
     CHECK(goes.on_sample(kStart, lossy(0.10), false) == LossProbe::Answer::slower);
     CHECK(goes.on_sample(kStart, lossy(0.01), false) == LossProbe::Answer::congestion);
-    CHECK(goes.chance() == 0);
+    CHECK(goes.random_loss() == 0);
     CHECK(goes.on_sample(kStart, lossy(0.10), false) ==
           LossProbe::Answer::none);  // not at once
     CHECK(goes.on_sample(kStart + seconds{1}, lossy(0.10), true) == LossProbe::Answer::none);
@@ -362,8 +362,8 @@ TEST_CASE("loss that stays while as much arrives is no chance, but by far too hi
         sample.loss = 0.88;
         sample.delivered = is_overload ? 1e9 : LossProbe::kSlower * 1e9;
         CHECK(test.on_sample(kStart, sample, false) ==
-              (is_overload ? LossProbe::Answer::overload : LossProbe::Answer::chance));
-        CHECK((test.chance() > 0) == !is_overload);
+              (is_overload ? LossProbe::Answer::overload : LossProbe::Answer::random));
+        CHECK((test.random_loss() > 0) == !is_overload);
     }
 }
 
