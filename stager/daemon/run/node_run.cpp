@@ -125,11 +125,16 @@ void NodeRun::on_lost(const std::string& why) {
     restart_worker();
 }
 
-void NodeRun::go_direct() {
+void NodeRun::begin_epoch(const Epoch& epoch) {
+    if (epoch.port != order_.plan.group_port) {
+        order_.plan.group_port = epoch.port;
+        waits_for_port_ = false;
+        endpoints_.clear();  // (A worker that ends now still has the port.)
+    }
     if (phase_ == Phase::over || outcome_seen_) {
         return;
     }
-    order_.plan.cards_follow = true;
+    order_.plan.cards_follow = epoch.cards_follow;
     part_left_ = false;
     drop_wire_up();
     restart_worker();
@@ -426,13 +431,6 @@ PortSupply NodeRun::borrow_port() {
     return {.lent = port_ ? std::optional{port_->port()} : std::nullopt,
             .open_to_all = resources_.ports.open_to_all(basics_.config.data_port_range),
             .is_share_used = !order_.has_held_port && resources_.ports.held() > 0};
-}
-
-void NodeRun::move(std::uint16_t port) {
-    order_.plan.group_port = port;
-    waits_for_port_ = false;
-    endpoints_.clear();  // (A worker that ends now still has the port.)
-    go_direct();
 }
 
 }  // namespace stage

@@ -3,7 +3,7 @@
 // They are started in this order; then the object passes messages between worker, wire-up and
 // stage. It decides nothing: it reports to the stage, which answers with abort or release. A
 // wire-up that is lost before this node's part is sent is replaced once, together with the
-// worker; after that it is given up (go_direct).
+// worker; after that it is given up (on_wire_up_lost).
 #pragma once
 
 #include "stager/daemon/base/basics.h"
@@ -15,6 +15,7 @@
 #include "stager/daemon/run/wire_up.h"
 #include "stager/daemon/run/worker_order.h"
 #include "stager/daemon/run/worker_process.h"
+#include "stager/daemon/tree/epoch.h"
 
 #include <memory>
 #include <optional>
@@ -44,9 +45,9 @@ class NodeRunOwner {
     virtual void on_outcome(WorkerOutcome outcome) = 0;
     /// The source's worker: the broadcast went on without that member.
     virtual void on_dropped(const WorkerDropped& dropped) = 0;
-    /// The wire-up has failed on this node; go_direct() may help.
+    /// The wire-up has failed on this node; begin_epoch() may help.
     virtual void on_wire_up_lost(const std::string& why) = 0;
-    /// Another program uses the group's port here; move() may help. Until then nothing runs.
+    /// Another program uses the group's port here; begin_epoch() may help. Until then nothing runs.
     virtual void on_port_taken(const std::string& why) = 0;
     /// The run can't go on, or the worker ended before its outcome.
     virtual void on_run_failed(Blame blame, const std::string& sentence) = 0;
@@ -82,9 +83,7 @@ class NodeRun final : private WireUpOwner {
     /// The workers of all nodes receive packets.
     void all_listen();
     /// Starts the wire-up again, with a worker whose cards go over its own socket.
-    void go_direct();
-    /// The same, and the group has another port.
-    void move(std::uint16_t port);
+    void begin_epoch(const Epoch& epoch);
     /// Makes the worker stop and remove what it has not finished; kills it if that takes long.
     void abort(Blame blame, const std::string& sentence);
     /// No other node needs the worker's repairs any more.

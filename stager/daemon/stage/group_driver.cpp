@@ -14,6 +14,10 @@
 namespace stage {
 namespace {
 
+Epoch first_epoch(const StagePlan& plan) {
+    return {.draws = 0, .port = plan.group_port, .cards_follow = plan.cards_follow};
+}
+
 GroupSeat seat_of(const StageKey& key, const StagePlan& plan, Rank self, std::uint16_t port) {
     GroupSeat seat{.key = key,
                    .tree = Tree{plan.nodes.size(), plan.width},
@@ -22,7 +26,8 @@ GroupSeat seat_of(const StageKey& key, const StagePlan& plan, Rank self, std::ui
                    .places = {},
                    .plan = encode(plan),
                    .context_base = plan.context_base,
-                   .drops_failed = plan.drops_failed};
+                   .drops_failed = plan.drops_failed,
+                   .epoch = first_epoch(plan)};
     for (const StagePlan::Node& node : plan.nodes) {
         seat.names.push_back(node.name);
         seat.places.push_back(node.address + ":" + std::to_string(port));
@@ -57,7 +62,8 @@ GroupDriver::GroupDriver(const Basics& basics,
              times_of(basics.config),
              basics.loop.now(),
              deadline},
-      alarm_{basics.loop, [this] { on_time(); }} {
+      alarm_{basics.loop, [this] { on_time(); }},
+      epoch_{first_epoch(plan)} {
 }
 
 // ---- what happens
@@ -74,15 +80,7 @@ bool GroupDriver::take_parent(Rank from, std::unique_ptr<DrivenLink> link) {
 void GroupDriver::contribute(Collective kind,
                              std::uint32_t sequence,
                              std::vector<std::byte> bytes) {
-    if (kind == Collective::cards) {
-        sequence = moves_;
-    } else if (kind == Collective::listening) {
-        sequence = wire_up();
-        if (std::exchange(listened_, sequence) == sequence) {
-            return;  // It has failed meanwhile, and nothing waits for it.
-        }
-    }
-    group_.contribute(now(), kind, sequence, std::move(bytes));
+    group_.contribute(now(), kind, epoch_.sequence_of(kind, sequence), std::move(bytes));
     follow();
 }
 
@@ -214,16 +212,10 @@ void GroupDriver::obey(group::Hangup& command) {
 
 void GroupDriver::obey(group::Deliver& command) {
     if (command.kind == Collective::listening) {
-        if (command.sequence == wire_up()) {
-            hooks_.on_order(order::AllListen{});
-        }
+        hooks_.on_order(order::AllListen{});
         return;
     }
-    const bool is_direct = command.kind == Collective::cards;
-    if (moves_ > 0 && (!is_direct || command.sequence != moves_)) {
-        return;  // Of a wire-up that was given up.
-    }
-    if (is_direct) {
+    if (command.kind == Collective::cards) {
         ByteReader reader{command.bytes};
         std::vector<std::vector<std::byte>> cards;
         for (Contribution& one : take_contributions(reader, plan_.nodes.size())) {
@@ -244,17 +236,11 @@ void GroupDriver::obey(group::Drop& command) {
     hooks_.on_order(order::Drop{std::move(command.failure)});
 }
 
-void GroupDriver::obey(group::Direct& /*command*/) {
-    basics_.log.info("a stage's cards go through the daemons", {{"job", key_.job_id}});
-    plan_.cards_follow = true;
-    hooks_.on_order(order::GoDirect{});
-}
-
 /// At the root.
 void GroupDriver::obey(group::DrawPort& command) {
     const auto port = draw_port(basics_.config, ports_, plan_, command.taken);
     if (port && *port != plan_.group_port) {
-        group_.move_to(*port);
+        group_.begin_at(*port);
         return;
     }
     const auto& range = basics_.config.data_port_range;
@@ -269,13 +255,18 @@ void GroupDriver::obey(group::DrawPort& command) {
                             "stagecast.conf, or move it"});
 }
 
-void GroupDriver::obey(group::Move& command) {
-    basics_.log.info("another program uses a UDP port on a node; the stage gets another port",
-                     {{"job", key_.job_id}, {"port", std::uint64_t{command.port}}});
-    moves_ = command.move;
-    plan_.group_port = command.port;
-    plan_.cards_follow = true;
-    hooks_.on_order(order::MovePort{});
+void GroupDriver::obey(group::BeginEpoch& command) {
+    epoch_ = command.epoch;
+    if (epoch_.port == plan_.group_port) {
+        basics_.log.info("a stage's cards go through the daemons", {{"job", key_.job_id}});
+    } else {
+        basics_.log.info(
+            "another program uses a UDP port on a node; the stage gets another port",
+            {{"job", key_.job_id}, {"port", std::uint64_t{epoch_.port}}});
+    }
+    plan_.group_port = epoch_.port;
+    plan_.cards_follow = epoch_.cards_follow;
+    hooks_.on_order(order::BeginEpoch{epoch_});
 }
 
 }  // namespace stage

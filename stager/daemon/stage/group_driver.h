@@ -2,7 +2,6 @@
 //
 // What concerns links and ports is done here. What concerns this node's worker and the stage
 // itself becomes an order, which the stage gets at once, in the order of the group's commands.
-// An order that belongs to a wire-up that was given up is dropped.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -31,10 +30,10 @@ struct WireUpResult {
 };
 /// The workers of all nodes take packets.
 struct AllListen {};
-/// The wire-up begins anew, and cards go through the daemons; plan() says so already.
-struct GoDirect {};
-/// The same, and plan() has another port.
-struct MovePort {};
+/// The wire-up begins anew, as plan() says already.
+struct BeginEpoch {
+    Epoch epoch;
+};
 /// The broadcast went on without this node.
 struct Drop {
     Failure failure;
@@ -46,8 +45,7 @@ struct Settle {};
 
 using GroupOrder = std::variant<order::WireUpResult,
                                 order::AllListen,
-                                order::GoDirect,
-                                order::MovePort,
+                                order::BeginEpoch,
                                 order::Drop,
                                 order::Settle>;
 
@@ -79,8 +77,8 @@ class GroupDriver final : private StageLinksOwner {
     /// A SETUP came over `link` from `from`. False: that is no ancestor of this node.
     [[nodiscard]] bool take_parent(Rank from, std::unique_ptr<DrivenLink> link);
 
-    /// This node's part of a collective. Cards and listening belong to the present wire-up,
-    /// whatever `sequence` is.
+    /// This node's part of a collective. Cards and listening are of the epoch that the stage
+    /// knows, whatever `sequence` is.
     void contribute(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes);
     /// This node, which has all cards, has failed. The others go on without it, if the plan
     /// allows that.
@@ -126,15 +124,10 @@ class GroupDriver final : private StageLinksOwner {
     void obey(group::Hangup& command);
     void obey(group::Deliver& command);
     void obey(group::Settle& command);
-    void obey(group::Direct& command);
     void obey(group::DrawPort& command);
-    void obey(group::Move& command);
+    void obey(group::BeginEpoch& command);
     void obey(group::Drop& command);
     [[nodiscard]] Instant now() const { return basics_.loop.now(); }
-    /// A wire-up that began anew has other workers.
-    [[nodiscard]] std::uint32_t wire_up() const {
-        return 2 * moves_ + (plan_.cards_follow ? 1 : 0);
-    }
 
     const Basics& basics_;
     DataPorts& ports_;
@@ -147,8 +140,7 @@ class GroupDriver final : private StageLinksOwner {
     std::vector<Contribution> outcomes_;
     Alarm alarm_;
     bool is_following_ = false;
-    std::uint32_t moves_ = 0;                ///< Of the group, to other ports.
-    std::optional<std::uint32_t> listened_;  ///< The wire-up in which this node has said so.
+    Epoch epoch_;  ///< As the stage knows it: the group may have begun the next.
 };
 
 }  // namespace stage

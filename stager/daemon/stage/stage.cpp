@@ -486,19 +486,14 @@ void Stage::obey(order::AllListen& /*order*/) {
 }
 
 /// A node that starts later starts so; one that has said its outcome can't say another.
-void Stage::obey(order::GoDirect& /*order*/) {
+void Stage::obey(order::BeginEpoch& order) {
     if (state_ == StageState::reported) {
-        stop_all(Blame::node, "the wire-up was lost on another node after this one was done");
+        stop_all(Blame::node,
+                 order.epoch.draws == 0
+                     ? "the wire-up was lost on another node after this one was done"
+                     : "the wire-up began anew after this node was done");
     } else if (run_) {
-        run_->go_direct();
-    }
-}
-
-void Stage::obey(order::MovePort& /*order*/) {
-    if (state_ == StageState::reported) {
-        stop_all(Blame::node, "the wire-up began anew after this node was done");
-    } else if (run_) {
-        run_->move(group_->plan().group_port);
+        run_->begin_epoch(order.epoch);
     }
 }
 

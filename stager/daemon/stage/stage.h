@@ -121,8 +121,7 @@ class Stage final : private NodeRunOwner {
     // The group's orders.
     void obey(order::WireUpResult& order);
     void obey(order::AllListen& order);
-    void obey(order::GoDirect& order);
-    void obey(order::MovePort& order);
+    void obey(order::BeginEpoch& order);
     void obey(order::Drop& order);
     void obey(order::Settle& order);
 

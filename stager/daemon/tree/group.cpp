@@ -47,7 +47,8 @@ Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
       deadline_{deadline},
       pulse_at_{now + times.pulse},
       above_{seat_.self == Rank{0} ? Above::root : Above::lost},
-      parent_until_{now + times.orphan_max()} {
+      parent_until_{now + times.orphan_max()},
+      epoch_{seat_.epoch} {
     branches_.start(now);
     after_branches(now);
 }
@@ -69,9 +70,10 @@ bool Group::on_message(Instant now, Rank from, TreeMessage message) {
 
 bool Group::from_above(Instant now, TreeMessage& message) {
     if (auto* result = std::get_if<ResultMessage>(&message)) {
-        const bool is_again = result->kind == Collective::listening &&
+        const bool is_present = epoch_.has(result->kind, result->sequence);
+        const bool is_again = is_present && result->kind == Collective::listening &&
                               std::exchange(listening_, *result) == *result;
-        if (!verdict_ && !is_again) {
+        if (!verdict_ && is_present && !is_again) {
             send_below(*result);
             commands_.emplace_back(
                 group::Deliver{result->kind, result->sequence, std::move(result->bytes)});
@@ -84,11 +86,11 @@ bool Group::from_above(Instant now, TreeMessage& message) {
         return true;
     }
     if (std::holds_alternative<DirectMessage>(message)) {
-        go_direct();
+        begin_epoch(epoch_.without_pmix());
         return true;
     }
-    if (auto* moved = std::get_if<PortsMessage>(&message)) {
-        on_move(std::move(*moved));
+    if (const auto* moved = std::get_if<PortsMessage>(&message)) {
+        begin_epoch({.draws = moved->move, .port = moved->port, .cards_follow = true});
         return true;
     }
     if (const auto* drop = std::get_if<DropMessage>(&message)) {
@@ -172,7 +174,7 @@ bool Group::gather(Instant now,
                    Rank from,
                    GatherKey key,
                    std::vector<Contribution> contributions) {
-    if (verdict_ || is_of_earlier_move(key)) {
+    if (verdict_ || !epoch_.has(key.first, key.second)) {
         return true;  // It comes too late, and changes nothing.
     }
     auto found = gathers_.find(key);
@@ -190,9 +192,11 @@ bool Group::gather(Instant now,
     }
     if (!found->second.add(from, std::move(contributions))) {
         // From a re-parented grandchild, or one that was dropped: it comes too late. An outcome
-        // is sent again where a link was made again.
-        return (key.first == Collective::outcome && from != seat_.self) ||
-               !seat_.tree.parent(from) || *seat_.tree.parent(from) != seat_.self;
+        // is sent again where a link was made again. A node that fails listens for the others.
+        return from == seat_.self
+                   ? key.first == Collective::listening
+                   : key.first == Collective::outcome || !seat_.tree.parent(from) ||
+                         *seat_.tree.parent(from) != seat_.self;
     }
     if (found->second.complete()) {
         conclude(now, key, found->second.take());
@@ -304,24 +308,37 @@ void Group::take_drop(Instant now, const DropMessage& drop) {
 }
 
 void Group::request_direct(Instant now, const std::string& why) {
-    if (verdict_ || direct_) {
+    if (verdict_ || epoch_.cards_follow) {
         return;
     }
     if (gathers_.count({Collective::outcome, 0}) > 0) {
         fail(now, Blame::node, why);
     } else if (is_root()) {
-        go_direct();
+        begin_epoch(epoch_.without_pmix());
     } else {
         send_above(DirectMessage{});
     }
 }
 
-void Group::go_direct() {
-    if (!verdict_ && !std::exchange(direct_, true)) {
-        listening_.reset();
-        send_below(DirectMessage{});
-        commands_.emplace_back(group::Direct{});
+/// The workers of earlier epochs have ended, and their contributions are void.
+void Group::begin_epoch(const Epoch& epoch) {
+    if (verdict_ || !epoch.is_after(epoch_)) {
+        return;
     }
+    epoch_ = epoch;
+    listening_.reset();
+    std::erase_if(gathers_, [this](const auto& one) {
+        return !epoch_.has(one.first.first, one.first.second);
+    });
+    send_below(epoch_message());
+    commands_.emplace_back(group::BeginEpoch{epoch_});
+}
+
+TreeMessage Group::epoch_message() const {
+    if (epoch_.draws == 0) {
+        return DirectMessage{};
+    }
+    return PortsMessage{.move = epoch_.draws, .port = epoch_.port, .rank = {}, .taken = {}};
 }
 
 void Group::note(Instant now, Failure failure) {
@@ -526,7 +543,6 @@ bool Group::on_parent(Instant now, Rank from) {
     parent_ = from;
     parent_until_ = now + times_.branch.silence_max;
     if (!failures_.empty()) {
-        unsent_.clear();
         send(parent_, FailedMessage{failures_.named()});
         for (const Rank rank : seat_.drops_failed ? failures_.unnamed() : std::vector<Rank>{}) {
             send(parent_, FailedMessage{{{rank, Blame::node, "failed, as other nodes did"}}});
@@ -548,10 +564,8 @@ void Group::on_link_up(Instant now, Rank to) {
         return;
     }
     send_setup(now, to);
-    if (moved_.move > 0) {
-        send(to, moved_);
-    } else if (direct_) {
-        send(to, DirectMessage{});
+    if (epoch_ != seat_.epoch) {
+        send(to, epoch_message());
     }
     if (listening_) {
         send(to, *listening_);
@@ -692,15 +706,15 @@ void Group::request_port(Instant now,
                          const std::string& why) {
     ask_for_port(
         now,
-        {.move = moved_.move, .port = 0, .rank = seat_.self, .taken = std::move(taken)},
+        {.move = epoch_.draws, .port = 0, .rank = seat_.self, .taken = std::move(taken)},
         why);
 }
 
 void Group::ask_for_port(Instant now, PortsMessage asked, const std::string& why) {
-    if (verdict_ || asked.move != moved_.move || asked.rank.index() >= seat_.tree.size()) {
+    if (verdict_ || asked.move != epoch_.draws || asked.rank.index() >= seat_.tree.size()) {
         return;  // Another port is being drawn already.
     }
-    if (moved_.move >= group::kMovesMax || gathers_.count({Collective::outcome, 0}) > 0) {
+    if (epoch_.draws >= kPortDrawsMax || gathers_.count({Collective::outcome, 0}) > 0) {
         fail(now, Failure{asked.rank, Blame::node, why});
     } else if (is_root()) {
         taken_.insert(asked.taken.begin(), asked.taken.end());
@@ -709,35 +723,6 @@ void Group::ask_for_port(Instant now, PortsMessage asked, const std::string& why
         asked.taken.resize(std::min(asked.taken.size(), kTakenPortsMax));
         send_above(std::move(asked));
     }
-}
-
-void Group::move_to(std::uint16_t port) {
-    on_move({.move = moved_.move + 1, .port = port, .rank = {}, .taken = {}});
-}
-
-void Group::on_move(PortsMessage moved) {
-    if (verdict_ || moved.move <= moved_.move) {
-        return;
-    }
-    moved_ = std::move(moved);
-    direct_ = true;
-    listening_.reset();
-    std::erase_if(gathers_, [this](const auto& one) { return is_of_earlier_move(one.first); });
-    send_below(moved_);
-    commands_.emplace_back(group::Move{moved_.move, moved_.port});
-}
-
-/// The earlier workers have ended, and their contributions are void: cards count the moves, and
-/// listening counts every new wire-up (docs/WIRING.md).
-bool Group::is_of_earlier_move(GatherKey key) const {
-    const auto [kind, sequence] = key;
-    if (moved_.move == 0 || kind == Collective::outcome) {
-        return false;
-    }
-    if (kind == Collective::cards) {
-        return sequence < moved_.move;
-    }
-    return kind != Collective::listening || sequence < 2 * moved_.move;
 }
 
 }  // namespace stage

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "stager/daemon/tree/branches.h"
+#include "stager/daemon/tree/epoch.h"
 #include "stager/daemon/tree/failures.h"
 #include "stager/daemon/tree/gather.h"
 #include "stager/daemon/tree/tree_message.h"
@@ -64,6 +65,7 @@ struct GroupSeat {
     std::vector<std::byte> plan;      ///< Sent down in SETUP unchanged.
     std::uint64_t context_base = 0;   ///< At the root: the first of the groups' context ids.
     bool drops_failed = false;
+    Epoch epoch{};  ///< The first.
 };
 
 namespace group {
@@ -90,27 +92,21 @@ struct Settle {
     GroupVerdict verdict;
     std::vector<Contribution> outcomes;
 };
-/// The wire-up starts again, and the cards go through the daemons (Collective::cards).
-struct Direct {};
-/// At the root only: the group needs a port that is not in `taken`; call move_to() or fail().
+/// At the root only: the group needs a port that is not in `taken`; call begin_at() or fail().
 struct DrawPort {
     Rank rank;  ///< The node that asks for it.
     std::set<std::uint16_t> taken;
 };
-/// The group has another port, and the wire-up starts again as with Direct.
-struct Move {
-    std::uint32_t move;  ///< Counts the moves, from 1.
-    std::uint16_t port;
+/// The wire-up starts again.
+struct BeginEpoch {
+    Epoch epoch;
 };
 /// The broadcast went on without this node, which fails unless it has reported its outcome.
 struct Drop {
     Failure failure;
 };
 using Command =
-    std::variant<Connect, Send, Hangup, Deliver, Settle, Direct, DrawPort, Move, Drop>;
-
-/// How often the port may be drawn again before the stage fails.
-inline constexpr std::uint32_t kMovesMax = 4;
+    std::variant<Connect, Send, Hangup, Deliver, Settle, DrawPort, BeginEpoch, Drop>;
 
 }  // namespace group
 
@@ -129,7 +125,8 @@ class Group {
     /// False if `from` may not send that message: the link must be closed.
     [[nodiscard]] bool on_message(Instant now, Rank from, TreeMessage message);
 
-    /// Adds this node's contribution to a collective.
+    /// Adds this node's contribution to a collective. One of an earlier epoch has no effect,
+    /// nor has a second one to Collective::listening.
     void contribute(Instant now,
                     Collective kind,
                     std::uint32_t sequence,
@@ -151,7 +148,7 @@ class Group {
     /// ports that other programs use here; `why`: the failure if no port helps.
     void request_port(Instant now, std::vector<std::uint16_t> taken, const std::string& why);
     /// At the root: sets the group's new port.
-    void move_to(std::uint16_t port);
+    void begin_at(std::uint16_t port) { begin_epoch(epoch_.at_port(port)); }
     /// At the root: decides without waiting for further failures.
     void decide_now(Instant now);
 
@@ -195,10 +192,9 @@ class Group {
     void settle(Instant now, GroupVerdict verdict, std::vector<Contribution> outcomes = {});
     void decide_alone(Instant now, const std::string& why);
     void draw(Instant now);
-    void go_direct();
     void ask_for_port(Instant now, PortsMessage asked, const std::string& why);
-    void on_move(PortsMessage moved);
-    [[nodiscard]] bool is_of_earlier_move(GatherKey key) const;
+    void begin_epoch(const Epoch& epoch);
+    [[nodiscard]] TreeMessage epoch_message() const;
     void after_branches(Instant now);
     void notice_pause(Instant now);
     void notice_long_pause(Instant now, Duration pause);
@@ -224,7 +220,6 @@ class Group {
     TreeProgress own_progress_;
     std::map<Rank, TreeProgress> progress_below_;
     Failures failures_;
-    std::vector<Failure> unsent_;
     /// Where failed nodes are dropped: nothing else will come from this node.
     std::optional<Failure> own_failure_;
     std::optional<ResultMessage> listening_;        ///< All workers listen, in this wire-up.
@@ -232,8 +227,7 @@ class Group {
     std::vector<DropMessage> drops_;                ///< For nodes that connect later.
     std::optional<GroupVerdict> verdict_;
     std::optional<Instant> cut_at_;
-    bool direct_ = false;
-    PortsMessage moved_;  ///< The group's current port; move 0: that of the plan.
+    Epoch epoch_;
     std::set<std::uint16_t>
         taken_;  ///< At the root: ports that other programs use on any node.
     /// Where failed nodes are dropped, after a pause of this daemon: until then links below

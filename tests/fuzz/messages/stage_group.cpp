@@ -183,23 +183,22 @@ class StageGroup {
                   "the root does not forget a failure");
         step(StageEvent::verdict);
     }
-    void obey(const group::Direct&) {
-        invariant(!std::exchange(is_direct_, true), "the wire-up begins anew once");
-    }
     void obey(const group::DrawPort& one) {
         invariant(self_ == Rank{0}, "only the root draws a port");
         invariant(one.rank.index() < kNodes, "a member asks for it");
         if (!one.taken.contains(6840)) {
-            group_.move_to(6840);
+            group_.begin_at(6840);
         }
     }
     void obey(const group::Drop& one) {
         invariant(one.failure.rank == self_ && self_ != Rank{0} && group_.seat().drops_failed,
                   "only a node below is dropped, where nodes are dropped at all");
     }
-    void obey(const group::Move& one) {
-        invariant(one.move > std::exchange(move_, one.move), "moves are counted");
-        is_direct_ = true;
+    void obey(const group::BeginEpoch& one) {
+        const Epoch before = std::exchange(epoch_, one.epoch);
+        invariant(one.epoch.cards_follow, "PMIx is not tried again");
+        invariant(one.epoch.draws > before.draws || !before.cards_follow,
+                  "an epoch is a later one");
     }
 
     void step(StageEvent event) {
@@ -219,8 +218,7 @@ class StageGroup {
     StageState state_ = StageState::fresh;
     bool has_believed_ = false;
     bool has_settled_ = false;
-    bool is_direct_ = false;
-    std::uint32_t move_ = 0;
+    Epoch epoch_;
     bool was_late_ = false;
 };
 

@@ -38,7 +38,8 @@ GroupSeat GroupWorld::seat(std::size_t rank) const {
             .places = std::move(places),
             .plan = {std::byte{1}},
             .context_base = 1000,
-            .drops_failed = drops_failed_};
+            .drops_failed = drops_failed_,
+            .epoch = nodes_[rank].epoch};
 }
 
 void GroupWorld::start(Instant at_time, Duration stage_timeout) {
@@ -69,7 +70,7 @@ void GroupWorld::run(Instant until) {
 void GroupWorld::say(Collective kind, std::size_t bytes) {
     part_bytes_ = bytes;
     for (Node& node : nodes_) {
-        node.direct = kind == Collective::cards;
+        node.epoch.cards_follow = kind == Collective::cards;
     }
 }
 
@@ -85,24 +86,22 @@ void GroupWorld::do_local(std::size_t rank) {
         return;
     }
     node.early_failure = true;  // Said once.
-    if (node.taken.contains(node.port)) {
+    if (node.taken.contains(node.epoch.port)) {
         node.group->request_port(now_, {node.taken.begin(), node.taken.end()}, "port is taken");
         follow(rank);
         return;
     }
     std::vector<std::byte> part{static_cast<std::byte>(rank)};
     part.resize(part_bytes_, std::byte{0xee});
-    node.group->contribute(now_,
-                           node.direct ? Collective::cards : Collective::fence,
-                           node.direct ? node.moves : 0,
-                           std::move(part));
+    const auto kind = node.epoch.cards_follow ? Collective::cards : Collective::fence;
+    node.group->contribute(now_, kind, node.epoch.sequence_of(kind, 0), std::move(part));
     follow(rank);
 }
 
 /// As a stage does: the worker begins anew, unless it is done.
-void GroupWorld::on_direct(std::size_t rank) {
+void GroupWorld::begin_epoch(std::size_t rank, const Epoch& epoch) {
     Node& node = nodes_[rank];
-    node.direct = true;
+    node.epoch = epoch;
     if (node.outcome_said) {
         node.group->fail(now_, Blame::node, "the wire-up was lost after this node was done");
         node.group->decide_now(now_);
@@ -124,7 +123,7 @@ void GroupWorld::draw_port(std::size_t rank, const group::DrawPort& asked) {
     constexpr std::uint16_t kPorts = 6;
     for (std::uint16_t port = 1; port <= kPorts; ++port) {
         if (!asked.taken.contains(port)) {
-            nodes_[rank].group->move_to(port);
+            nodes_[rank].group->begin_at(port);
             return;
         }
     }
@@ -141,23 +140,15 @@ void GroupWorld::lose_wire_up(std::size_t rank) {
 
 void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
     Node& node = nodes_[rank];
-    const std::uint32_t wire_up = 2 * node.moves + (node.direct ? 1 : 0);
-    const bool is_cards = done.kind == Collective::cards;
-    if (done.kind == Collective::listening
-            ? done.sequence != wire_up
-            : is_cards != node.direct || (is_cards && done.sequence != node.moves)) {
-        return;  // Of the wire-up that was given up.
-    }
     if (done.kind != Collective::listening) {
         node.fence = done.bytes;
-        at(now_ + latency() * 10, [this, rank, wire_up] { listen(rank, wire_up); });
+        at(now_ + latency() * 10, [this, rank, epoch = node.epoch] { listen(rank, epoch); });
         return;
     }
     node.all_listen = true;
-    at(now_ + latency() * 10, [this, rank, direct = node.direct, moves = node.moves] {
+    at(now_ + latency() * 10, [this, rank, epoch = node.epoch] {
         Node& worker = nodes_[rank];
-        if (!worker.dead && !worker.outcome_said && !worker.hangs && worker.direct == direct &&
-            worker.moves == moves) {
+        if (!worker.dead && !worker.outcome_said && !worker.hangs && worker.epoch == epoch) {
             worker.outcome_said = true;
             worker.group->contribute(now_, Collective::outcome, 0, encode(NodeOutcome{}));
             follow(rank);
@@ -165,11 +156,11 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
     });
 }
 
-void GroupWorld::listen(std::size_t rank, std::uint32_t wire_up) {
+void GroupWorld::listen(std::size_t rank, const Epoch& epoch) {
     Node& node = nodes_[rank];
-    if (!node.dead && 2 * node.moves + (node.direct ? 1U : 0U) == wire_up &&
-        std::exchange(node.listened, wire_up) != wire_up) {
-        node.group->contribute(now_, Collective::listening, wire_up, {});
+    if (!node.dead && node.epoch == epoch && std::exchange(node.listened, epoch) != epoch) {
+        const Collective kind = Collective::listening;
+        node.group->contribute(now_, kind, epoch.sequence_of(kind, 0), {});
         follow(rank);
     }
 }
@@ -189,7 +180,7 @@ void GroupWorld::leave(std::size_t rank, const std::string& sentence) {
     if (!node.group || node.dead || node.outcome_said) {
         return;
     }
-    listen(rank, 2 * node.moves + (node.direct ? 1U : 0U));
+    listen(rank, node.epoch);
     node.outcome_said = true;
     node.group->contribute(now_,
                            Collective::outcome,
@@ -354,14 +345,10 @@ void GroupWorld::follow(std::size_t rank) {
             hang_up(rank, hangup->to.index());
         } else if (auto* done = std::get_if<group::Deliver>(&command)) {
             on_delivered(rank, *done);
-        } else if (std::holds_alternative<group::Direct>(command)) {
-            on_direct(rank);
         } else if (const auto* asked = std::get_if<group::DrawPort>(&command)) {
             draw_port(rank, *asked);
-        } else if (const auto* moved = std::get_if<group::Move>(&command)) {
-            node.moves = moved->move;
-            node.port = moved->port;
-            on_direct(rank);
+        } else if (const auto* begun = std::get_if<group::BeginEpoch>(&command)) {
+            begin_epoch(rank, begun->epoch);
         } else if (const auto* dropped = std::get_if<group::Drop>(&command)) {
             at(now_, [this, rank, why = dropped->failure.sentence] { leave(rank, why); });
         } else if (auto* settle = std::get_if<group::Settle>(&command)) {

@@ -24,13 +24,11 @@ class GroupWorld {
         Instant frozen_until{};
         bool announced = false;
         bool early_failure = false;
-        bool direct = false;
         std::set<std::uint16_t> taken;  ///< Ports that its worker can't have.
-        std::uint32_t moves = 0;
-        std::uint16_t port = 1;
+        Epoch epoch{.draws = 0, .port = 1, .cards_follow = false};
         bool outcome_said = false;
         bool hangs = false;  ///< Its worker never comes to an outcome.
-        std::optional<std::uint32_t> listened;
+        std::optional<Epoch> listened;
         bool all_listen = false;  ///< It has heard so.
         std::optional<Instant> settled_at;
         std::vector<std::byte> fence;
@@ -95,10 +93,10 @@ class GroupWorld {
     void hang_up(std::size_t one, std::size_t other);
     void on_closed(std::size_t by, std::size_t at);
     void do_local(std::size_t rank);
-    void on_direct(std::size_t rank);
+    void begin_epoch(std::size_t rank, const Epoch& epoch);
     void draw_port(std::size_t rank, const group::DrawPort& asked);
     void on_delivered(std::size_t rank, const group::Deliver& done);
-    void listen(std::size_t rank, std::uint32_t wire_up);
+    void listen(std::size_t rank, const Epoch& epoch);
     void tick(std::size_t rank);
     void on_tick(std::size_t rank, Instant due);
     [[nodiscard]] bool is_put_off(std::size_t rank, const std::function<void()>& what);

@@ -106,15 +106,15 @@ TEST_CASE("after a wire-up that began anew only its own parts count") {
     GroupDriver& driver = world.driver();
     SECTION("without PMIx") {
         driver.request_direct("PMIx is lost");
-        CHECK(world.has_last<order::GoDirect>());
+        CHECK(world.has_last<order::BeginEpoch>());
         CHECK(driver.plan().group_port == 1);
     }
     SECTION("at another port") {
         driver.request_port("another program has it");
-        CHECK(world.has_last<order::MovePort>());
+        CHECK(world.has_last<order::BeginEpoch>());
         CHECK(driver.plan().group_port != 1);
         driver.contribute(Collective::fence, 0, some_bytes());
-        CHECK(world.has_last<order::MovePort>());
+        CHECK(world.has_last<order::BeginEpoch>());
     }
     CHECK(driver.plan().cards_follow);
     const std::size_t before = world.orders.size();

@@ -283,7 +283,7 @@ TEST_CASE("before anybody is done, a lost wire-up costs no stage") {
     world.start(kStart, 60s);
     world.run(kEnd);
     CHECK(common_verdict(world).state == VerdictState::ok);
-    CHECK(world.node(8).direct);
+    CHECK(world.node(8).epoch.cards_follow);
 }
 
 TEST_CASE("the root dies: every node finds its own end, by a bound") {
@@ -317,8 +317,8 @@ TEST_CASE("a port that a member can't open is drawn again, until all can open it
     world.run(kEnd);
     CHECK(common_verdict(world).state == VerdictState::ok);
     for (std::size_t rank = 0; rank < size; ++rank) {
-        CHECK_FALSE(world.node(rank).taken.contains(world.node(rank).port));
-        CHECK(world.node(rank).port == world.node(0).port);
+        CHECK_FALSE(world.node(rank).taken.contains(world.node(rank).epoch.port));
+        CHECK(world.node(rank).epoch.port == world.node(0).epoch.port);
     }
 }
 
