@@ -395,7 +395,8 @@ fuzz_whole := $(call rooms,transport/base transport/os transport/wire transport/
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   cli/launch/launch_words content/content content/part_note content/sha256 \
   daemon/stage/lifecycle daemon/tree/branches daemon/tree/failures daemon/tree/gather \
-  daemon/tree/group daemon/tree/outcome \
+  daemon/group/collectives daemon/group/decision daemon/group/group \
+  daemon/group/neighbour_links daemon/tree/outcome \
   daemon/tree/plan daemon/tree/tree daemon/tree/tree_message disk/disk_error disk/disk_io \
   disk/file_names disk/trusted_path files/archive/archive_reader files/archive/arrived_bytes \
   files/archive/byte_stream files/archive/decompression files/archive/filtered_stream \

@@ -102,13 +102,15 @@ MAY_INCLUDE = {
     + ["stager/worker/staging", "stager/worker/called"],
     "stager/daemon/base": DAEMON,
     "stager/daemon/tree": DAEMON,
+    "stager/daemon/group": DAEMON + ["stager/daemon/tree"],
     "stager/daemon/jobs": DAEMON,
     "stager/daemon/cache": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/run": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
     + ["stager/daemon/cache", "pmix", "transport/udp", "transport/tcp"] + MEMBERS,
     "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/planning": DAEMON + ["stager/daemon/tree", "stager/daemon/run", "pmix"],
-    "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
+    "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/group"]
+    + ["stager/daemon/jobs"]
     + ["stager/daemon/run", "stager/daemon/result", "stager/daemon/planning", "pmix"],
     "stager/daemon/push": DAEMON + ["stager/push", "stager/daemon/tree", "stager/daemon/run"]
     + ["stager/daemon/planning", "stager/daemon/stage"],

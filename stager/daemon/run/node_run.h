@@ -47,7 +47,8 @@ class NodeRunOwner {
     virtual void on_dropped(const WorkerDropped& dropped) = 0;
     /// The wire-up has failed on this node; begin_epoch() may help.
     virtual void on_wire_up_lost(const std::string& why) = 0;
-    /// Another program uses the group's port here; begin_epoch() may help. Until then nothing runs.
+    /// Another program uses the group's port here; begin_epoch() may help. Until then nothing
+    /// runs.
     virtual void on_port_taken(const std::string& why) = 0;
     /// The run can't go on, or the worker ended before its outcome.
     virtual void on_run_failed(Blame blame, const std::string& sentence) = 0;

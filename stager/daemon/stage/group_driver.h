@@ -5,7 +5,7 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/tree/group.h"
+#include "stager/daemon/group/group.h"
 #include "stager/daemon/tree/plan.h"
 #include "stager/daemon/tree/stage_links.h"
 

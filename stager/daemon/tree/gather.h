@@ -3,7 +3,7 @@
 // One object serves one collective of one stage on one node: its own contribution and those of
 // its children's subtrees, each once. When complete it is sent to the parent as one list; at
 // the root the list has every rank, in order. A failed stage does not need the rest. Only a
-// group that drops failed nodes (group.h) replaces a child by the nodes below it.
+// group that drops failed nodes (group/decision.h) replaces a child by the nodes below it.
 #pragma once
 
 #include "transport/base/codec.h"

@@ -2,7 +2,7 @@
 //
 // Each node's outcome goes up in Collective::outcome; if no node has failed, the root makes the
 // verdict of them. Failures are reported separately (failures.h) and wait for no other node. In
-// a group that drops failed nodes (group.h) a node's failure is an outcome, too.
+// a group that drops failed nodes (group/decision.h) a node's failure is an outcome, too.
 #pragma once
 
 #include "stager/daemon/tree/tree_message.h"

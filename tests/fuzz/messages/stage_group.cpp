@@ -3,8 +3,8 @@
 // The input is this node's place and then what happens: words of the tree's other nodes, links
 // that come and go, what the plugin and the worker did, time. The group decides, the stage's
 // table (lifecycle.h) follows.
+#include "stager/daemon/group/group.h"
 #include "stager/daemon/stage/lifecycle.h"
-#include "stager/daemon/tree/group.h"
 #include "stager/daemon/tree/outcome.h"
 #include "tests/fuzz/fuzz.h"
 

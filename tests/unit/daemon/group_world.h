@@ -4,7 +4,7 @@
 // contributions: a fence's part, listening (for which all wait), outcome.
 #pragma once
 
-#include "stager/daemon/tree/group.h"
+#include "stager/daemon/group/group.h"
 #include "transport/base/prng.h"
 
 #include <functional>

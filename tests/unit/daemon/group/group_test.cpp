@@ -1,4 +1,4 @@
-#include "stager/daemon/tree/group.h"
+#include "stager/daemon/group/group.h"
 
 #include "tests/unit/daemon/group_world.h"
 

@@ -1,5 +1,5 @@
 // Does a group that drops failed nodes succeed for the others, and does every node agree?
-#include "stager/daemon/tree/group.h"
+#include "stager/daemon/group/group.h"
 #include "tests/unit/daemon/group_world.h"
 
 #include <catch2/catch.hpp>
