@@ -31,22 +31,22 @@ namespace stage {
 
 struct SinkConfig {
     Writer writer;
-    /// Where a file comes to. Fails if the request has no such file.
+    /// Gives the target of a manifest's entry. Fails if the request has no such file.
     std::function<Result<SinkOrder>(const ManifestEntry&)> order_of;
-    /// On the source's own node: which file entry i is read from.
+    /// Tells which file entry `i` is read from; empty except on the source's own node.
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
-    /// Tells which directories that lies in.
+    /// Tells which directories the file of entry `i` lies in; empty like `identity_of`.
     std::function<std::vector<FileIdentity>(std::size_t)> above;
-    /// On the disk of this directory blocks that lack chunks may be kept; empty: nowhere.
+    /// The directory on whose disk blocks that lack chunks may be kept; empty: none.
     std::string spill_directory{};
-    std::string list_directory;  ///< Where ".stagecast" is; empty: no list of files is written.
+    std::string list_directory;  ///< Holds ".stagecast"; empty: no list of files is written.
     /// Extends the stage's cleanup list (cleanup_entry.h); empty: there is none.
     std::function<Status(const std::vector<std::string>& entries)> extend_cleanup_list;
-    /// What is made above files outside of the list directory. May be none.
+    /// The directories that are made above files outside of the list directory. May be null.
     std::shared_ptr<MadeDirectories> made{};
-    /// Bytes of all files together, and that an archive may become; 0: no limit.
+    /// The limit in bytes of all files together, and of an unpacked archive; 0: no limit.
     std::uint64_t bytes_max = 0;
-    std::uint64_t page_room = kAllPages;  ///< Of all files, what may stay in memory.
+    std::uint64_t page_room = kAllPages;  ///< Bytes of all files that may stay in memory.
 };
 
 class FileSink final : public BlockSink {
@@ -64,59 +64,59 @@ class FileSink final : public BlockSink {
                                    MutableBytes room) override;
     [[nodiscard]] Status finish() override;
 
-    /// The whole manifest, by another way than the blocks and before the first of them: every
-    /// place is looked at, and all room taken. Its blocks are then only compared with it.
+    /// Takes the whole manifest before the first block: decides about every destination and
+    /// takes all room. The manifest's blocks are then only compared with `manifest`.
     [[nodiscard]] Status expect(Bytes manifest);
-    /// Makes nothing and takes no room, unlike expect(): the result tells whether expect()
-    /// would have succeeded. Nothing else may be asked of this sink then.
+    /// Tells whether expect() would succeed, but makes nothing and takes no room. Nothing else
+    /// may be asked of the sink then.
     [[nodiscard]] Status look(Bytes manifest);
 
-    /// LocalFill's, after expect().
+    /// The next four call LocalFill. After expect().
     [[nodiscard]] Status fill(const CacheAccess& cache);
     [[nodiscard]] Status resume(const std::function<Status()>& check);
     [[nodiscard]] Status resume_from(const PriorCopies& prior, const CacheAccess& cache);
     [[nodiscard]] std::optional<Digest128> read_filled(BlockIndex block, MutableBytes room);
-    /// Bytes of files that were filled by these.
+    /// Bytes of files that fill(), resume() and resume_from() brought.
     [[nodiscard]] std::uint64_t bytes_filled() const { return fill_ ? fill_->bytes() : 0; }
 
-    /// The object's blocks that are held, the manifest's with the first of a file; in order,
-    /// and apart.
+    /// The held blocks in order, in runs apart from each other. The manifest's blocks come
+    /// first if a block of a file is held; else there are none.
     [[nodiscard]] std::vector<core::BlockRun> held_runs() const;
-    /// True of a file's block that is not needed any more.
+    /// True for a block of a file that this node has, so that it is not needed any more.
     [[nodiscard]] bool holds(BlockIndex block) const;
-    /// Nothing is needed but finish().
+    /// True if all blocks of files are held: only finish() is missing.
     [[nodiscard]] bool holds_all() const { return blocks_ && blocks_->held().holds_all(); }
 
-    /// Files that this stage may be interrupted at, at most `most`. After expect().
+    /// The files that an interruption would leave in part, at most `most`. After expect().
     [[nodiscard]] std::vector<FileInProgress> in_progress(std::size_t most) const;
-    /// Files for the node cache, at most `most`. After finish().
+    /// The files to offer to the node cache, at most `most`. After finish().
     [[nodiscard]] std::vector<CacheCandidate> cache_candidates(std::size_t most) const;
-    /// The tree of entry `index` for the node cache (tree_spool.h); nothing of a tree that came
-    /// from the cache. After finish().
+    /// The tree of entry `index` for the node cache (tree_spool.h); empty if the tree came from
+    /// the cache. After finish().
     [[nodiscard]] std::optional<CacheCandidate> spooled(
         std::size_t index, const std::function<bool()>& may_go_on) const;
 
-    /// Nothing until the manifest is complete.
+    /// The manifest; empty until all its blocks are here.
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
-    /// Where entry `index` of the manifest is, absolute; "" for one that is not here. After
+    /// The absolute path of entry `index` of the manifest; "" for one that is not here. After
     /// finish().
     [[nodiscard]] std::string path(std::size_t index) const { return targets_.path(index); }
-    /// What finds the libraries that are here, for LD_LIBRARY_PATH, each with a slash at its
-    /// end: a directory, or one that $ORIGIN makes a program's own. After finish().
+    /// The directories of libraries for LD_LIBRARY_PATH, each with a slash at its end; $ORIGIN
+    /// in one stands for the program's own directory. After finish().
     [[nodiscard]] const std::vector<std::string>& library_paths() const {
         return links_.paths();
     }
-    /// Counts all that is here, files in trees and of lists, too. After finish().
+    /// The number of files here, those in trees and of lists included. After finish().
     [[nodiscard]] std::size_t file_count() const { return targets_.file_count(); }
-    /// Why `optional` files are not here.
+    /// Tells why `optional` files are not here.
     [[nodiscard]] const std::vector<Error>& warnings() const { return targets_.warnings(); }
-    /// Covers all file blocks. After finish().
+    /// The digest over all blocks of files. After finish().
     [[nodiscard]] std::string digest() const;
     /// Bytes of files that are held so far.
     [[nodiscard]] std::uint64_t bytes_held() const {
         return blocks_ ? blocks_->held().bytes() : 0;
     }
-    /// How many there will be; 0 while that is not known. From any thread.
+    /// Bytes that will be held at the end; 0 until the manifest is here. From any thread.
     [[nodiscard]] std::uint64_t bytes_expected() const { return bytes_expected_; }
 
   private:
@@ -137,7 +137,7 @@ class FileSink final : public BlockSink {
     ManifestBlocks manifest_blocks_;
     std::optional<Manifest> manifest_;
     SinkTargets targets_;
-    std::optional<FileBlocks> blocks_;  ///< With the manifest, as the next.
+    std::optional<FileBlocks> blocks_;  ///< Set once the manifest is here.
     std::optional<LocalFill> fill_;
     ProgramLinks links_;
     std::atomic<std::uint64_t> bytes_expected_{0};
