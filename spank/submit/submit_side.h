@@ -53,7 +53,7 @@ class SubmitSide {
 
     Arguments arguments_;
     ClientOptions options_;
-    std::vector<std::string> values_;  ///< Of the current component; bounded, see on_option.
+    std::vector<std::string> values_;  ///< The current component's; bounded, see on_option.
     std::size_t value_bytes_ = 0;
     std::string origin_;  ///< Where values_ come from, for messages.
     std::string timeout_;

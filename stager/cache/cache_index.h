@@ -81,7 +81,7 @@ class CacheIndex {
 
     struct Size {
         std::uint64_t bytes = 0;
-        std::uint64_t on_disk = 0;  ///< As the file system counts, which may lag behind.
+        std::uint64_t on_disk = 0;  ///< The file system's count, which may lag behind.
     };
     void put(const CacheKey& key, const Size& size, std::int64_t used_at);
     [[nodiscard]] bool has(const CacheKey& key) const { return entries_.contains(key); }

@@ -60,7 +60,7 @@ class CacheStore {
     /// Removes the entry's names and returns the open file: closing it frees its space, for
     /// which a file system may take seconds.
     UniqueFd remove(const CacheKey& key);
-    /// As above, for a caller that knows the entry's `stamps`: nothing is searched.
+    /// Removes as above, for a caller that knows the entry's `stamps`: nothing is searched.
     [[nodiscard]] UniqueFd remove(const CacheKey& key, const std::vector<SourceStamp>& stamps);
     void forget(std::uint32_t uid, const SourceStamp& stamp);
     void remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content);

@@ -25,7 +25,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kNothingDone = 2;
-constexpr std::size_t kNamesMax = 32;  ///< As in a stage's messages; --json has all.
+constexpr std::size_t kNamesMax = 32;  ///< Names in a message, as of a stage; --json has all.
 constexpr std::string_view kContent = "stagecast doctor --multicast\n";
 
 int fail(int code, const std::string& sentence) {

@@ -26,7 +26,7 @@ struct RelayFacts {
 
 struct RelayChoice {
     bool two_trees = false;
-    std::uint8_t degree = 1;  ///< Of the one tree; 1: a chain.
+    std::uint8_t degree = 1;  ///< The degree of the one tree; 1: a chain.
     std::string why;          ///< What it is, and why: for users.
 };
 

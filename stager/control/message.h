@@ -48,12 +48,12 @@ inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;
 inline constexpr std::size_t kMaxAnswerBytes = 4U << 20U;  ///< A report on many nodes.
 inline constexpr std::size_t kMaxReportBytes = kMaxAnswerBytes - 64;
 inline constexpr std::size_t kMaxSpecsBytes = 32U << 10U;  ///< All specs of a job, serialised.
-inline constexpr std::size_t kMaxNodeListBytes = 20U << 10U;  ///< As Slurm compresses it.
+inline constexpr std::size_t kMaxNodeListBytes = 20U << 10U;  ///< A list compressed by Slurm.
 inline constexpr std::size_t kMaxPathBytes = 4096;            ///< PATH_MAX.
 inline constexpr std::size_t kMaxNameBytes = 255;             ///< A node's name.
 inline constexpr std::size_t kMaxSentenceBytes = 4096;
-inline constexpr std::size_t kMaxDirectories = 64;          ///< Of a verdict.
-inline constexpr std::size_t kMaxDroppedBytes = 8U << 10U;  ///< Of a verdict's nodes.
+inline constexpr std::size_t kMaxDirectories = 64;          ///< Directories in a verdict.
+inline constexpr std::size_t kMaxDroppedBytes = 8U << 10U;  ///< Names of a verdict's nodes.
 inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more belong in a @list.
 
 /// The step of a stage that belongs to the whole job.
@@ -170,7 +170,7 @@ enum class VerdictState : std::uint8_t {
 
 struct Verdict {
     VerdictState state = VerdictState::unknown;
-    Blame blame = Blame::internal;  ///< Of a failure.
+    Blame blame = Blame::internal;  ///< The party to blame for a failure.
     std::string sentence{};         ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
     std::string stage_dir{};        ///< $STAGECAST_DIR, or a step's; empty if there is none.
     /// The files' absolute paths in the order of the specs; "" for an optional one that is
@@ -191,7 +191,7 @@ struct Ack {
 };
 
 struct Pong {
-    std::string version{};  ///< Of the daemon, "0.1.0".
+    std::string version{};  ///< The daemon's version, "0.1.0".
 
     bool operator==(const Pong&) const = default;
 };

@@ -24,7 +24,7 @@ constexpr int kAcceptAtOnce = 64;
 constexpr std::size_t kMaxUsers = 256;
 constexpr std::size_t kMaxPerUid = 16;
 constexpr Duration kRefusalLogEvery = std::chrono::seconds{10};
-constexpr std::size_t kMaxConnections = 4096;  ///< Of root: waiting plugins, one a stage.
+constexpr std::size_t kMaxConnections = 4096;  ///< Connections of root: plugins, one a stage.
 /// The time for the whole request, and the time for the whole answer.
 constexpr Duration kExchangeMax = std::chrono::seconds{5};
 constexpr std::size_t kReadBytes = 16U << 10U;

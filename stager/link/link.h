@@ -49,8 +49,8 @@ struct LinkPolicy {
     std::vector<uid_t> trusted_uids{0};
     VersionRange versions{kLinkVersionMin, kLinkVersionMax};
     Duration connect_timeout =
-        std::chrono::seconds{5};  ///< Of the connector, handshake included.
-    Duration accept_timeout = std::chrono::seconds{5};  ///< Of the acceptor's handshake.
+        std::chrono::seconds{5};  ///< The connector's limit, handshake included.
+    Duration accept_timeout = std::chrono::seconds{5};  ///< Limits the acceptor's handshake.
     Duration silence_max =
         std::chrono::seconds{10};              ///< For unacknowledged bytes, silent peers.
     std::size_t queue_bytes_max = 16U << 20U;  ///< Frames that the kernel has not taken.

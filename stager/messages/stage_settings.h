@@ -24,7 +24,7 @@ struct StageSettings {
     std::uint64_t rate_max = 0;       ///< Upper limit, bits per second on the wire; 0: none.
     bool rate_is_configured = false;  ///< Send at rate_max; otherwise search for the rate.
     Policies policies;
-    /// Of an array task whose patterns may need them (spec/name_pattern.h); else 0.
+    /// The ids of an array task whose patterns may need them (spec/name_pattern.h); else 0.
     std::uint32_t array_job_id = 0;
     std::uint32_t array_task_id = 0;
     bool cards_follow = false;  ///< Cards go through the daemons, not through PMIx.

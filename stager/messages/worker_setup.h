@@ -86,7 +86,7 @@ struct WorkerSetup : StageSettings {
     std::string stage_dir;           ///< The job's directory, made by the daemon, mode 0700.
     std::string dest_subdir;         ///< Below it, for relative DSTs: "" or "step.N".
     std::vector<std::string> dest_roots;     ///< Where absolute DSTs may lie.
-    std::uint64_t max_bytes = 0;             ///< Of all files together; 0: no limit.
+    std::uint64_t max_bytes = 0;             ///< The limit of all files together; 0: none.
     std::vector<SetupEndpoint> endpoints{};  ///< The best first; none for a group of one.
     bool may_compress = false;  ///< The source compresses while that makes it faster.
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
@@ -173,7 +173,7 @@ struct WorkerCard {
 /// can't get them); the worker may serve its peers for a while after that.
 struct WorkerOutcome {
     VerdictState state = VerdictState::failed;  ///< ok, partial or failed.
-    Blame blame = Blame::internal;              ///< Of what is not ok.
+    Blame blame = Blame::internal;              ///< The party to blame for what is not ok.
     /// Without this node's name in front: "/shared/input.dat: No space left on device; ...".
     /// When another member's failure ended this worker, that sentence, and `culprit` is its
     /// rank.
@@ -202,7 +202,7 @@ struct WorkerReleased {
 struct WorkerLook {
     std::vector<std::byte> manifest{};  ///< The source's, for the other nodes' checks.
     std::uint64_t bytes = 0;
-    std::string digest{};  ///< Of the content, if it is compared.
+    std::string digest{};  ///< The digest of the content, if that is compared.
 
     bool operator==(const WorkerLook&) const = default;
 };
@@ -217,7 +217,7 @@ struct WorkerAsk {
 
 /// Offers the node cache a file that was staged, as the descriptor beside the message.
 struct WorkerKeep {
-    std::array<std::byte, 32> stamp{};  ///< Of the source's file.
+    std::array<std::byte, 32> stamp{};  ///< The stamp of the source's file.
     std::array<std::byte, 16> sum{};    ///< XXH3-128 over its leaves.
     std::uint64_t bytes = 0;
 
@@ -227,7 +227,7 @@ struct WorkerKeep {
 /// Asks whether an earlier, interrupted stage kept a part of that file here, or all of it. One
 /// at a time. (The answer has a content if it is all.)
 struct WorkerSeek {
-    std::array<std::byte, 32> stamp{};  ///< Of the source's file.
+    std::array<std::byte, 32> stamp{};  ///< The stamp of the source's file.
 
     bool operator==(const WorkerSeek&) const = default;
 };
@@ -235,7 +235,7 @@ struct WorkerSeek {
 /// A file that is being written, with its note (content/part_note.h), as the descriptor beside
 /// the message: if this stage is interrupted, the cache keeps what was received.
 struct WorkerBegun {
-    std::array<std::byte, 32> stamp{};  ///< Of the source's file.
+    std::array<std::byte, 32> stamp{};  ///< The stamp of the source's file.
     std::uint64_t bytes = 0;            ///< When it is whole.
 
     bool operator==(const WorkerBegun&) const = default;

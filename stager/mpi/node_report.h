@@ -12,14 +12,14 @@
 namespace stage {
 
 struct NodeReport {
-    std::uint32_t rank = 0;  ///< Of the communicator: the node's leader.
+    std::uint32_t rank = 0;  ///< The rank in the communicator of the node's leader.
     std::string node;
     std::uint8_t status = STAGECAST_NOT_DONE;  ///< stagecast_status
     std::string why;                           ///< If it failed.
     /// The leader of another node whose failure ended this node's part, and how it showed here.
     std::uint32_t blamed = kNobody;
     std::string blamed_for;
-    std::uint64_t bytes = 0;  ///< Of the file; 0: not known here.
+    std::uint64_t bytes = 0;  ///< Bytes of the file; 0: not known here.
 
     static constexpr std::uint32_t kNobody = 0xffffffff;
 

@@ -44,7 +44,7 @@ inline constexpr const char* kAllUsesListed = "X";
 
 struct CleanupEntry {
     enum class Kind : unsigned char { use, all_listed, remove } kind = Kind::remove;
-    std::string identity;  ///< As file_identity(); empty: any file of that name.
+    std::string identity;  ///< The result of file_identity(); empty: any file of that name.
     std::string path;      ///< Absolute in a valid list; without a final slash.
     bool is_directory = false;
     bool is_library = false;

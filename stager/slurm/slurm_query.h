@@ -28,7 +28,7 @@ namespace stage {
 struct ExpandQuestion {
     std::string node_list;
 };
-/// The same with each node's address (NodeAddr from slurmctld, made numeric here).
+/// The names of a node list with addresses (NodeAddr from slurmctld, made numeric here).
 struct ResolveQuestion {
     std::string node_list;
     bool may_miss = false;  ///< A node without an address is no error.
@@ -59,7 +59,7 @@ struct FailureOrder {
 struct CancelOrder {
     std::uint32_t job_id = 0;
     std::optional<std::uint32_t> step_id;
-    std::uint32_t restart = 0;  ///< Of a whole job; ignored for a step.
+    std::uint32_t restart = 0;  ///< The restart count of a whole job; ignored for a step.
     std::string sentence;
     bool only_in_prolog = false;  ///< Leaves a job alone whose prolog Slurm does not await.
 };
@@ -81,7 +81,7 @@ enum class SlurmJobState : std::uint8_t {
     alive = 0,       ///< Running or configuring: the stage goes on.
     ended = 1,       ///< Cancelled, failed, timed out, preempted, requeued, ...
     absent = 2,      ///< slurmctld answers that it does not know the job.
-    suspended = 3,   ///< Or stopped: it continues with its files.
+    suspended = 3,   ///< Suspended or stopped: the job continues with its files.
     completing = 4,  ///< Its processes may still run; an epilog follows.
 };
 /// The state for a job_state of slurmctld's.
@@ -90,10 +90,10 @@ struct SlurmJob {
     SlurmJobState state = SlurmJobState::alive;
     std::uint32_t restart_count = 0;  ///< 0 in the answer to a JobsQuestion.
     std::string word;                 ///< Slurm's name of the state, "CANCELLED".
-    std::string node_list{};  ///< Of the allocation; in the answer to a JobStateQuestion only.
-    bool is_in_prolog = false;        ///< Known only to the child that asks.
-    std::uint32_t array_job_id = 0;   ///< Of the array; 0: the job is not a task of one.
-    std::uint32_t array_task_id = 0;  ///< Of an array's task.
+    std::string node_list{};    ///< The allocation; in the answer to a JobStateQuestion only.
+    bool is_in_prolog = false;  ///< Known only to the child that asks.
+    std::uint32_t array_job_id = 0;   ///< The array's id; 0: the job is not a task of an array.
+    std::uint32_t array_task_id = 0;  ///< The task's number in the array.
     std::uint32_t uid = 0;            ///< Its owner; in the answer to a JobStateQuestion only.
     std::uint32_t gid = 0;            ///< The owner's group; as `uid`.
     bool operator==(const SlurmJob&) const = default;

@@ -84,7 +84,7 @@ class CleanupList {
     /// Appends `entries`, all or none. Fails with Blame::user if the list would be too long,
     /// and with Blame::node if it can't be written.
     [[nodiscard]] Status add(const std::vector<std::string>& entries);
-    /// The same for absolute paths that the stage uses; "/" stands for any path.
+    /// Appends absolute paths that the stage uses; "/" stands for any path. Fails like add().
     [[nodiscard]] Status add_uses(const std::vector<std::string>& paths);
     /// The list now has all paths that the stage uses: "/" is not valid any more.
     [[nodiscard]] Status end_uses();

@@ -56,7 +56,7 @@ struct SpawnEvent {
     Kind kind = Kind::failed;
     SpawnId id = 0;
     pid_t pid = -1;
-    int status = 0;  ///< As from waitpid().
+    int status = 0;  ///< The status that waitpid() gave.
     std::string
         sentence;  ///< failed: why. ended, of a removal: what was not removed, or empty.
 

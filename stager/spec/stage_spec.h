@@ -20,8 +20,8 @@ namespace stage {
 enum class Existing : unsigned char { refuse, keep, newer, overwrite };
 
 struct StageSpec {
-    std::string source{};       ///< As given; absolute once made_absolute() or serialised.
-    std::string destination{};  ///< As given; empty: none. See destination.h for its meaning.
+    std::string source{};       ///< The given path; absolute once made absolute or serialised.
+    std::string destination{};  ///< The given path; empty: none. destination.h has its meaning.
     Existing existing = Existing::refuse;
     bool is_list = false;       ///< `source` names a file with one spec a line, without the @.
     bool is_optional = false;   ///< The job runs even if this one fails.
@@ -42,7 +42,7 @@ struct StageSpec {
 /// reason.
 [[nodiscard]] Result<StageSpec> parse_spec(std::string_view text);
 
-/// The same, where files can be looked up: if there is no file of that name, a colon or a
+/// Parses a spec where files can be looked up: if no file has that name, a colon or a
 /// backslash may be part of an existing one without being escaped (sbatch removes the backslash
 /// of "\\:" in an #SBATCH line). `is_there` is called with names as they are written.
 [[nodiscard]] Result<StageSpec> parse_spec(

@@ -14,7 +14,7 @@ struct InterfaceSeen {
     bool can_multicast = true;
     bool can_broadcast = true;
     bool has_address = true;     ///< An IPv4 address.
-    std::uint32_t subnet = 0;    ///< Of the first address.
+    std::uint32_t subnet = 0;    ///< The subnet of the first address.
     bool filters_paths = false;  ///< rp_filter=1 (strict).
 };
 

@@ -37,9 +37,9 @@ struct Counters {
     std::array<EndedStages, kStageRoles> ended{};  ///< By StageRole.
     /// Counts failures of stages which began here, by node's name, without users' errors.
     std::map<std::string, std::uint64_t> node_failures;
-    std::uint64_t other_node_failures = 0;  ///< Of nodes beyond kCulpritsMax.
-    std::uint64_t bytes_staged = 0;         ///< Of successful stages, to this node.
-    std::uint64_t bytes_pushed = 0;         ///< Of successful pushes from this node.
+    std::uint64_t other_node_failures = 0;  ///< Failures of nodes beyond kCulpritsMax.
+    std::uint64_t bytes_staged = 0;         ///< Bytes of successful stages, to this node.
+    std::uint64_t bytes_pushed = 0;         ///< Bytes of successful pushes from this node.
     /// Successful stages of jobs that took up to kStageSeconds, and more than the bucket
     /// before.
     std::array<std::uint64_t, kStageSeconds.size()> ok_within{};
@@ -50,7 +50,7 @@ struct Counters {
     std::uint64_t messages_refused = 0;   ///< Messages that the daemon may not send.
     std::uint64_t hosts_replaced = 0;     ///< PMIx hosts that hung or crashed.
     std::uint64_t workers_killed = 0;     ///< Workers that did not end in time.
-    std::uint64_t directories_swept = 0;  ///< Of jobs whose end this node has missed.
+    std::uint64_t directories_swept = 0;  ///< Directories of jobs whose end was missed.
     std::uint64_t cache_hits = 0;         ///< Files that a stage took from the cache.
     std::uint64_t cache_kept = 0;
     std::uint64_t cache_parts = 0;    ///< Files of which a part was kept.

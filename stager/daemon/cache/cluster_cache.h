@@ -55,9 +55,9 @@ class ClusterCache final : public CachePeers {
         std::unique_ptr<DrivenLink> lease_server;
         std::unique_ptr<DrivenLink> holder;
         std::unique_ptr<Alarm> pulse;
-        std::unique_ptr<Alarm> silence;         ///< Of the lease server.
-        std::unique_ptr<Alarm> holder_silence;  ///< Until the holder sends FOUND.
-        std::unique_ptr<Alarm> again;           ///< For the next question to a busy holder.
+        std::unique_ptr<Alarm> silence;         ///< Ends the wait for the lease server.
+        std::unique_ptr<Alarm> holder_silence;  ///< Ends the wait for the holder's FOUND.
+        std::unique_ptr<Alarm> again;           ///< Repeats the question to a busy holder.
         LeasedMessage where;                    ///< The holder.
         unsigned times_busy = 0;
     };

@@ -47,7 +47,7 @@ class LeaseServers {
     OnKnown on_known_;
     SlurmAsker asker_;
     std::vector<SlurmNode> nodes_;
-    std::vector<std::string> names_;  ///< Of nodes_.
+    std::vector<std::string> names_;  ///< The names of nodes_.
     std::map<std::string, Instant> silent_until_;
     std::optional<Instant> fresh_until_;
     Instant known_at_{};

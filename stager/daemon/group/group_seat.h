@@ -30,7 +30,7 @@ struct GroupTimes {
     [[nodiscard]] Duration orphan_max() const {
         return branch.silence_max + 2 * branch.connect_max;
     }
-    /// The same if the root closed the link: no other node can replace the root.
+    /// How long a node waits if the root closed the link: no other node can replace the root.
     [[nodiscard]] Duration rootless_max() const {
         return std::min(3 * branch.connect_max, orphan_max());
     }
@@ -41,12 +41,12 @@ struct GroupSeat {
     StageKey key;
     Tree tree;
     Rank self;
-    std::vector<std::string> names;   ///< Of the nodes, by rank.
+    std::vector<std::string> names;   ///< The nodes' names, by rank.
     std::vector<std::string> places;  ///< "10.0.0.3:6829", by rank: the daemons' addresses.
     std::vector<std::byte> plan;      ///< Sent down in SETUP unchanged.
     std::uint64_t context_base = 0;   ///< At the root: the first of the groups' context ids.
     bool drops_failed = false;
-    Epoch epoch{};  ///< The first.
+    Epoch epoch{};  ///< The first epoch.
 
     [[nodiscard]] bool is_root() const { return self == Rank{0}; }
     [[nodiscard]] bool has(Rank rank) const { return rank.index() < tree.size(); }

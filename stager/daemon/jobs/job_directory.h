@@ -29,7 +29,7 @@ namespace stage {
 /// StageRoot itself: no user could reach a job's directory.
 [[nodiscard]] Status check_users_way(const std::string& stage_root);
 
-/// The same as open_stage_root() for a StageRoot from which files are to be removed: makes
+/// Opens a StageRoot from which files are to be removed. Unlike open_stage_root() it makes
 /// nothing, and accepts any file system.
 [[nodiscard]] Result<UniqueFd> find_stage_root(const std::string& path);
 
@@ -56,7 +56,7 @@ struct Owner {
 /// The owner of StageRoot/JOBID. Fails with cause() ENOENT if there is no directory of that
 /// name, and EXDEV if a file system is mounted there.
 [[nodiscard]] Result<Owner> owner_of(int root, std::uint32_t job_id);
-/// The same for the directory `name` in `above`.
+/// The owner of the directory `name` in `above`. Fails as above.
 [[nodiscard]] Result<Owner> owner_of(int above, const std::string& name);
 /// Whether the directory is known not to exist; another failure says nothing.
 [[nodiscard]] bool is_gone(const Result<Owner>& owner);

@@ -28,11 +28,11 @@ class PlaceTicket {
     PlaceTicket& operator=(const PlaceTicket&) = delete;
     ~PlaceTicket() { give_back(); }
 
-    /// Of a stage that begins here. `on_place` comes once, later, from the loop, unless the
-    /// place is given back before. False: too many stages of this user wait already.
+    /// Waits for the place of a stage that begins here. `on_place` is called once, later,
+    /// unless the place is given back before. False: too many stages of this user wait.
     [[nodiscard]] bool wait(std::uint32_t uid, OnPlace on_place);
-    /// Of a stage that began on another node. A ticket that has or awaits a place keeps that.
-    /// False: there is no place.
+    /// Takes the place of a stage that began on another node. A ticket that has or awaits a
+    /// place keeps that. False: there is no place.
     [[nodiscard]] bool take_as_member(std::uint32_t uid);
     void give_back();
 
@@ -58,7 +58,7 @@ class PlaceTicket {
 [[nodiscard]] std::string no_place_became_free(const Config& config,
                                                const StagePlaces& places,
                                                const std::string& within);
-/// The same of a stage that began on another node.
+/// Why a stage that began on another node found no place.
 [[nodiscard]] std::string no_place_for_member(const Config& config, const StagePlaces& places);
 
 }  // namespace stage

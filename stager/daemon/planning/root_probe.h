@@ -34,7 +34,7 @@ class RootProbe {
 
     /// Asks the daemon of `node`. `on_answer` is called once, later; it may destroy the object.
     void ask(const AskMessage& question, const std::string& node, OnAnswer on_answer);
-    /// The same, if the address is known.
+    /// Asks the daemon of `node`, whose address is known. `on_answer` is called as above.
     void ask(const AskMessage& question, const SlurmNode& node, OnAnswer on_answer);
 
   private:

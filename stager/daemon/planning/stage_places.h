@@ -57,7 +57,7 @@ class StagePlaces {
     /// The ticket's place came with a port that the daemon holds.
     [[nodiscard]] bool has_held_port(Ticket ticket) const;
 
-    /// Of stages that began here.
+    /// The number of places that stages which began here have.
     [[nodiscard]] std::size_t taken() const { return own_.taken(); }
     [[nodiscard]] std::size_t taken_by_members() const { return members_.taken(); }
     [[nodiscard]] std::size_t waiting() const { return queue_.taken(); }
@@ -67,7 +67,7 @@ class StagePlaces {
     struct Entry {
         std::uint32_t uid = 0;
         Kind kind = Kind::waiting;
-        FairPlaces* ports = nullptr;  ///< Of which it has one.
+        FairPlaces* ports = nullptr;  ///< Has this place's port; null while the stage waits.
         OnPlace on_place;
     };
     [[nodiscard]] FairPlaces* take(FairPlaces& places, std::uint32_t uid);

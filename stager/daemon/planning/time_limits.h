@@ -42,7 +42,7 @@ struct TimeLimits {
 struct StageLimits {
     Duration time{};            ///< What the job wants, at most what the site allows.
     TimeLimits ends;            ///< Both from the announcement.
-    Blame blame = Blame::node;  ///< Of a stage that is late. user: the user chose `time`.
+    Blame blame = Blame::node;  ///< The party to blame if late; user: the user chose `time`.
     std::string words;          ///< What a late stage was not done within.
 };
 

@@ -17,7 +17,7 @@ struct SettledFacts {
     std::size_t nodes = 0;
     std::uint64_t bytes = 0;
     StageRole role = StageRole::job;
-    const std::optional<WorkerOutcome>& outcome;  ///< Of the worker here, if it had one.
+    const std::optional<WorkerOutcome>& outcome;  ///< The outcome of the worker here, if any.
     const std::string& stage_dir;                 ///< The directory of the job or step here.
     bool is_verbose = false;      ///< --stage-verbose: an ok verdict says what was staged.
     std::string dropped_nodes{};  ///< outcome.h

@@ -19,7 +19,7 @@ constexpr Duration kLeaveMax = std::chrono::seconds{2};
 /// Messages that are taken per call: a worker that sends without end leaves the loop time for
 /// other work.
 constexpr int kMessagesAtOnce = 64;
-/// The same limit in bytes, for long messages.
+/// Bytes of messages that are taken per call, because messages may be long.
 constexpr std::size_t kBytesAtOnce = 4U << 20U;
 /// Messages that a worker may send beside its questions to the cache: PROGRESS comes twice a
 /// second. A worker that sends more is not the program that was started, and is killed.

@@ -58,7 +58,7 @@ class GroupDriver final : private StageLinksOwner {
     };
     struct Hooks {
         std::function<void(GroupOrder)> on_order;
-        std::function<TreeProgress()> progress;  ///< Of this node, for the next pulse.
+        std::function<TreeProgress()> progress;  ///< This node's progress, for the next pulse.
         /// The group is finished, or no link is left: ask is_quiet() again.
         std::function<void()> on_change;
     };
@@ -140,7 +140,7 @@ class GroupDriver final : private StageLinksOwner {
     std::vector<Contribution> outcomes_;
     Alarm alarm_;
     bool is_following_ = false;
-    Epoch epoch_;  ///< As the stage knows it: the group may have begun the next.
+    Epoch epoch_;  ///< The epoch that the stage knows: the group may have begun the next.
 };
 
 }  // namespace stage

@@ -20,10 +20,10 @@ struct StageView {
     bool is_queued = false;
     const StageTimes& times;
     Instant now{};
-    const WorkerProgress* progress = nullptr;   ///< Of the worker here, if one was started.
+    const WorkerProgress* progress = nullptr;   ///< The progress of the worker here, or null.
     const StagePlan* plan = nullptr;            ///< Where it is known.
     Rank self{};                                ///< With a plan.
-    TreeProgress group{};                       ///< Of all nodes, at the root.
+    TreeProgress group{};                       ///< The progress of all nodes, at the root.
     const std::vector<Contribution>& outcomes;  ///< At the root: what each node reported.
     const Verdict* verdict = nullptr;           ///< Where it is known.
     std::vector<std::string> dropped{};         ///< The nodes that the others went on without.

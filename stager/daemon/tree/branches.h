@@ -19,7 +19,7 @@ struct BranchTimes {
     Duration connect_max =
         std::chrono::seconds{5};  ///< From the first attempt until the child is given up.
     Duration retry_after = std::chrono::milliseconds{250};
-    Duration silence_max = std::chrono::seconds{60};  ///< Of a link that is connected.
+    Duration silence_max = std::chrono::seconds{60};  ///< A connected link's longest silence.
 };
 
 /// A node below this one that does not take part.
@@ -47,7 +47,7 @@ class Branches {
     void on_time(Instant now);
     /// From now on a connected link may be silent for no longer than `silence`.
     void hurry(Instant now, Duration silence);
-    /// The same for that rank alone, until it is heard.
+    /// Limits the silence of the link to `rank` alone, until `rank` is heard.
     void hurry(Instant now, Rank rank, Duration silence);
     /// This daemon did not run for `pause`, so that no branch is to blame for that time.
     void excuse(Duration pause);

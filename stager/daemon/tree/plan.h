@@ -30,15 +30,15 @@ struct StagePlan : StageSettings {
     };
 
     std::array<std::byte, 32> digest{};
-    std::uint16_t width = 1;         ///< Of the control tree.
-    std::uint64_t context_base = 0;  ///< Of PMIx groups.
+    std::uint16_t width = 1;         ///< The width of the control tree.
+    std::uint64_t context_base = 0;  ///< The base of PMIx groups' context ids.
     bool relays = false;             ///< By TCP from node to node; no multicast.
     /// The specs of a push, which root has given and no plugin announces; empty for a job.
     std::string push_specs;
     PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push only sends, and keeps no copy.
-    /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
-    /// prolog (requeued_request.h).
+    /// The request of the root's plugin if the job was requeued, for a node whose slurmd omits
+    /// the prolog (requeued_request.h).
     std::optional<StageRequest> request;
     std::vector<Node> nodes;  ///< By rank.
 

@@ -87,12 +87,12 @@ struct FailedMessage {
     bool operator==(const FailedMessage&) const = default;
 };
 
-/// The same on every node. A node adds its own directory and paths (control/message.h).
+/// The verdict of all nodes. Each node adds its own directory and paths (control/message.h).
 struct GroupVerdict {
     VerdictState state = VerdictState::failed;
     Blame blame = Blame::internal;
     std::string sentence;
-    Rank culprit{};  ///< Of a failure: the rank that the sentence names first.
+    Rank culprit{};  ///< The rank that a failure's sentence names first.
     /// Partial: the nodes that the others went on without, ascending.
     std::vector<Rank> dropped{};
 
@@ -106,7 +106,7 @@ struct SettledMessage {
 /// The progress of a subtree; what is not known yet is 0.
 struct TreeProgress {
     std::uint32_t done = 0;         ///< Nodes that hold everything.
-    std::uint64_t bytes_least = 0;  ///< Of the node that holds the least.
+    std::uint64_t bytes_least = 0;  ///< Bytes on the node that holds the least.
     Rank slowest;                   ///< That node.
 
     bool operator==(const TreeProgress&) const = default;
@@ -146,7 +146,7 @@ struct DropMessage {
 /// Asks whether the receiver's plugin has announced this stage.
 struct AskMessage {
     StageKey key;
-    /// Of a requeued job: the request of the sender's plugin (requeued_request.h).
+    /// The request of the sender's plugin if the job was requeued (requeued_request.h).
     std::optional<StageRequest> request{};
 
     bool operator==(const AskMessage&) const = default;
@@ -166,8 +166,8 @@ struct TellMessage {
 struct ExamineMessage {
     PushMode mode = PushMode::push;  ///< compare: asks for the digest of what is there.
     std::string specs;
-    std::vector<std::byte> manifest;    ///< Of the source; empty if it is too long to send.
-    std::array<std::byte, 16> token{};  ///< Of the push's plans (push_permits.h).
+    std::vector<std::byte> manifest;    ///< The source's; empty if it is too long to send.
+    std::array<std::byte, 16> token{};  ///< The token of the push's plans (push_permits.h).
 
     bool operator==(const ExamineMessage&) const = default;
 };

@@ -23,7 +23,7 @@ struct UnpackLimits {
     std::uint64_t bytes_free = 0;
     std::uint64_t inodes_free = 0;
     std::uint64_t bytes_max = 0;        ///< The site's limit; 0: none.
-    std::uint16_t umask = kUsualUmask;  ///< Of the user who unpacks, not of this process.
+    std::uint16_t umask = kUsualUmask;  ///< The unpacking user's umask, not this process's.
     bool skips_devices = false;         ///< Devices and pipes are left out; else refused.
 };
 

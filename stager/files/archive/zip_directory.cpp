@@ -14,7 +14,7 @@ using namespace std::string_view_literals;
 // APPNOTE.TXT 4.3.12 to 4.3.16, 4.5.3; the numbers are little-endian.
 constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kCommentBytesMax = 65'535;
-constexpr std::size_t kLocatorBytes = 20;  ///< Of zip64, before the end.
+constexpr std::size_t kLocatorBytes = 20;  ///< The locator of zip64, before the end.
 constexpr std::size_t kEnd64Bytes = 56;
 constexpr std::size_t kEntryBytes = 46;
 /// Enough for 1.5 million entries. In memory it takes up to five times as much.
@@ -93,7 +93,7 @@ class Finder {
     struct Where {
         std::uint64_t count = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t offset = 0;  ///< As recorded, relative to the zip's beginning.
+        std::uint64_t offset = 0;  ///< The recorded offset, relative to the zip's beginning.
         std::uint64_t end = 0;     ///< The end of the directory.
     };
 

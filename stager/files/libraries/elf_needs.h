@@ -15,9 +15,9 @@
 namespace stage {
 
 inline constexpr std::size_t kMaxElfSegments = 4096;
-inline constexpr std::size_t kMaxElfEntries = 65536;  ///< Of a dynamic section.
+inline constexpr std::size_t kMaxElfEntries = 65536;  ///< Entries of a dynamic section.
 inline constexpr std::size_t kMaxElfNeeds = 1024;
-inline constexpr std::size_t kMaxElfTextBytes = 16384;  ///< Of one string.
+inline constexpr std::size_t kMaxElfTextBytes = 16384;  ///< Bytes of one string.
 
 struct ElfNeeds {
     std::uint16_t machine = 0;

@@ -37,7 +37,7 @@ namespace stage {
 inline constexpr std::size_t kManifestHeadBytes = 20;
 inline constexpr std::size_t kMaxManifestBytes = 128U << 20U;
 inline constexpr std::size_t kMaxManifestEntries = 1U << 18U;
-inline constexpr std::size_t kMaxTreeIndexBytes = 256U << 20U;  ///< Of one tree.
+inline constexpr std::size_t kMaxTreeIndexBytes = 256U << 20U;  ///< The index of one tree.
 
 struct FileTime {
     std::int64_t seconds = 0;

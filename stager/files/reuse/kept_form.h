@@ -13,8 +13,8 @@
 
 namespace stage {
 
-/// Of block `number` of `entry`, whose `length` bytes lie in `room`: the leaf of the kept
-/// block, where that is another one. The kept block is in `room` then.
+/// The leaf of the kept form of block `number` of `entry`, if that differs from the block,
+/// whose `length` bytes lie in `room`. `room` has the kept form then.
 [[nodiscard]] std::optional<Digest128> leaf_as_kept(const ManifestEntry& entry,
                                                     std::uint32_t number,
                                                     std::size_t length,

@@ -63,7 +63,7 @@ class LocalFill {
     /// A block of such an entry: its bytes and their leaf. Nothing if it is of another entry,
     /// or its bytes have changed.
     [[nodiscard]] std::optional<Digest128> read(BlockIndex block, MutableBytes room) const;
-    /// That this object held, bytes.
+    /// Bytes of files that this object filled.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
   private:

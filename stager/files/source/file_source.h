@@ -84,8 +84,8 @@ class FileSource final : public BlockSource {
     std::vector<std::byte> manifest_bytes_;
     std::uint32_t block_count_;
     std::uint32_t first_file_block_;
-    std::vector<Digest128> leaves_;      ///< Of file blocks, from first_file_block_ on.
-    std::vector<bool> is_read_;          ///< The same blocks.
+    std::vector<Digest128> leaves_;      ///< Leaves of file blocks, from first_file_block_ on.
+    std::vector<bool> is_read_;          ///< The blocks of `leaves_` that were read.
     std::size_t used_ = 0;               ///< The item used last.
     std::vector<std::uint32_t> unread_;  ///< Blocks not read yet, by manifest entry.
     std::atomic<std::uint64_t> bytes_read_{0};

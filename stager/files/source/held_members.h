@@ -24,7 +24,7 @@ namespace stage {
 
 /// What a source's trees may hold together.
 struct HeldRoom {
-    std::uint64_t bytes = 16U << 20U;  ///< Of members in memory.
+    std::uint64_t bytes = 16U << 20U;  ///< Bytes of members in memory.
     std::size_t files = 64;            ///< Descriptors.
 };
 

@@ -45,7 +45,7 @@ struct TargetOrder {
     /// root's own, and a file with set-id bits is refused.
     bool keeps_owners = true;
     std::optional<FileIdentity> source;        ///< On the source's own node: the sent file.
-    std::vector<FileIdentity> above_source{};  ///< And the directories above it.
+    std::vector<FileIdentity> above_source{};  ///< The directories above the sent file.
     bool is_resumable = false;  ///< A partial file is used, and kept after an interruption.
     /// How long to wait for another process that holds the lock and may be about to exit.
     std::chrono::milliseconds lock_timeout{0};

@@ -16,7 +16,7 @@ class HeldBlocks {
     /// The blocks of what `manifest` describes; none is held. The manifest must outlive this.
     explicit HeldBlocks(const Manifest& manifest);
 
-    /// A block of a file, which is not held yet.
+    /// Holds a block of a file, which is not held yet.
     void hold(BlockIndex block, std::uint32_t length, const Digest128& leaf);
     /// Every block of `entry` is missing again.
     void drop(const ManifestEntry& entry);
@@ -26,7 +26,7 @@ class HeldBlocks {
     [[nodiscard]] bool holds_all() const { return missing_ == 0; }
     /// Counts the files' bytes.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    /// Those of the object, the manifest's with the first of a file; in order, and apart.
+    /// Runs of the object's held blocks, apart and in order, after the manifest's; or none.
     [[nodiscard]] std::vector<core::BlockRun> runs() const;
 
     /// The leaf of a file's block; zeros if the block never was held.
@@ -36,15 +36,15 @@ class HeldBlocks {
     [[nodiscard]] std::string digest() const;
 
   private:
-    /// Among the blocks of files.
+    /// The index in `leaves_` and `held_` of a file's block.
     [[nodiscard]] std::size_t place_of(BlockIndex block) const {
         return block.index() - first_;
     }
 
     const Manifest& manifest_;
     std::uint32_t first_;            ///< The first block of a file.
-    std::vector<Digest128> leaves_;  ///< From `first_` on.
-    std::vector<bool> held_;         ///< The same blocks.
+    std::vector<Digest128> leaves_;  ///< The leaves of blocks from `first_` on.
+    std::vector<bool> held_;         ///< The blocks of `leaves_` that are held.
     std::size_t missing_;
     std::uint64_t bytes_ = 0;
 };

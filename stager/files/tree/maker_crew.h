@@ -63,7 +63,7 @@ class MakerCrew {
     std::mutex mutex_;
     std::condition_variable_any wakes_;
     std::condition_variable_any rests_;
-    std::span<const Whole> files_;  ///< Of the current turn.
+    std::span<const Whole> files_;  ///< The files of the current turn.
     unsigned turn_ = 0;
     unsigned busy_ = 0;  ///< Helpers that have not finished the turn.
     std::optional<Failure> failure_;

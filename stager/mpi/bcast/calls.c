@@ -27,10 +27,10 @@
 // The function's other name.
 #define ALIAS(name) EXPORTED __attribute__((alias(#name)))
 
-// Of this process, set before a second thread can call. Off until MPI_Init has agreed on them: a rank
+// This process's settings, set before a second thread can call. Off until MPI_Init has agreed on them: a rank
 // that begins MPI in another way (shmem_init, MPI_Session_init) knows only its own environment.
 static struct stagecast_settings settings = {.mode = STAGECAST_BCAST_OFF};
-static int keyval = MPI_KEYVAL_INVALID;  // Of the attribute that leads to the comm_group.
+static int keyval = MPI_KEYVAL_INVALID;  // The attribute that leads to the comm_group.
 
 static struct counters {
     atomic_ullong carried;  // By a group.

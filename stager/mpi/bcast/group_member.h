@@ -15,9 +15,9 @@ namespace stage {
 
 /// The second record of a member. The key goes by MPI to ranks that have the data anyway.
 struct MemberCard {
-    std::string release;           ///< Of the library.
+    std::string release;           ///< The library's release.
     IpAddress host;                ///< For messages.
-    std::vector<std::byte> place;  ///< In the fabric.
+    std::vector<std::byte> place;  ///< The member's place in the fabric.
     seal::Incarnation incarnation{};
     seal::GroupKey key{};  ///< Member 0's counts, as do the next two.
     seal::SessionId session{};

@@ -47,7 +47,7 @@ class ShortGroup {
     UniqueFd sending_;
     UniqueFd receiving_;
     seal::PacketCipher own_;
-    std::vector<std::unique_ptr<seal::PacketCipher>> senders_;  ///< Of those heard so far.
+    std::vector<std::unique_ptr<seal::PacketCipher>> senders_;  ///< For senders heard so far.
     ShortWindow window_;
 };
 

@@ -44,7 +44,7 @@ struct ShortHeader {
 };
 
 [[nodiscard]] std::array<std::byte, kShortHeaderBytes> encode_short(const ShortHeader& header);
-/// Of a packet of any length; empty if it is too short for a header.
+/// The header of a packet of any length; empty if the packet is too short for one.
 [[nodiscard]] std::optional<ShortHeader> decode_short(Bytes packet);
 
 }  // namespace stage

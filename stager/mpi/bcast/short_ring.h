@@ -18,8 +18,8 @@ struct short_ring {
     int own;
     int size;
     uint64_t calls;
-    // Of the last calls: the receive from the leader before, which goes on when multicast was
-    // first, and its memory.
+    // The last calls' receives from the leader before, which go on when multicast was first,
+    // and their memory.
     MPI_Request receives[STAGECAST_SHORT_CALLS_AHEAD];
     unsigned char* kept;
     struct short_ring* next_open;
@@ -34,7 +34,7 @@ int short_ring_open(struct short_ring* ring, MPI_Comm leaders, int* is_usable);
 // What the MPI makes of a message of `sent` bytes where `named` are expected: an error, or,
 // with Open MPI, none if there is room. One without bytes says that its source has none.
 int short_length_error(size_t sent, size_t named);
-// The same call at all leaders: the bytes of leader `source` are in those of all, as far as
+// Called at all leaders alike: the bytes of leader `source` are in those of all, as far as
 // there is room, and `sent` is their number there. Returns short_length_error() of that at a
 // leader that names another length; the others get the message all the same.
 int short_ring_carry(struct short_ring* ring,

@@ -31,7 +31,7 @@ class ShortWindow {
   private:
     /// One message. Its place is used again every kCalls calls.
     struct Slot {
-        ShortHeader first;       ///< Of the first fragment that came.
+        ShortHeader first;       ///< The header of the first fragment that came.
         std::uint32_t held = 0;  ///< A bit for each fragment.
         std::unique_ptr<std::byte[]> bytes;
     };

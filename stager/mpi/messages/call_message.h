@@ -40,7 +40,7 @@ struct CallOrder {
     bool is_on_each_node = false;
     bool is_durable = false;
     Transport transport = Transport::automatic;
-    std::string interfaces{};              ///< As in stagecast.conf; empty: none is named.
+    std::string interfaces{};              ///< Names as in stagecast.conf; empty: none.
     std::uint64_t rate_max = 0;            ///< Bits per second; 0: no limit.
     std::chrono::milliseconds timeout{0};  ///< 0: no limit.
     std::chrono::milliseconds stall_timeout{0};
@@ -70,7 +70,7 @@ struct CallOffer {
     std::int64_t seconds = 0;  ///< The time of the source.
     std::uint32_t nanoseconds = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t owner = 0;          ///< Of the source: its uid.
+    std::uint32_t owner = 0;          ///< The uid of the source's owner.
     std::vector<std::byte> manifest;  ///< May be empty: too long.
     std::array<std::byte, 32> key{};
     std::uint8_t ttl = 1;

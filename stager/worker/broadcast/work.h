@@ -79,7 +79,7 @@ class Work {
     std::unique_ptr<FileSource> files_;
     std::unique_ptr<FileSink> sink_;
     std::unique_ptr<SourceAndSink> both_;
-    std::string spill_directory_;  ///< Of a receiver; empty: it has none.
+    std::string spill_directory_;  ///< A receiver's; empty: the receiver has none.
     std::optional<Error> refusal_;
     std::unique_ptr<BlockSource> refusing_source_;
     std::unique_ptr<BlockSink> refusing_sink_;

@@ -34,8 +34,8 @@ struct EngineOptions {
     Transport transport = Transport::automatic;
     RelayShape relay = RelayShape::automatic;  ///< With tcp; the root's counts.
     bool broadcasts = false;                   ///< To all hosts of the LAN, not to a group.
-    std::uint8_t ttl = 1;                      ///< Of multicast packets.
-    std::uint8_t dscp = 8;                     ///< Of all packets.
+    std::uint8_t ttl = 1;                      ///< The TTL of multicast packets.
+    std::uint8_t dscp = 8;                     ///< The DSCP of all packets.
     std::uint16_t port = 0;             ///< The TCP port on which rank 0 meets the others.
     std::uint64_t rate_max = 0;         ///< Upper limit, bits per second; 0: no limit.
     std::uint64_t configured_rate = 0;  ///< Bits per second; 0: the source searches for it.

@@ -18,7 +18,7 @@ namespace stage {
 struct LibraryLine {
     std::string name;         ///< The library's file name.
     bool is_for_all = false;  ///< Any program that loads the spec's file loads it.
-    std::string same_as{};    ///< As Library's.
+    std::string same_as{};    ///< The value of Library::same_as.
 };
 
 [[nodiscard]] std::string library_line(const LibraryLine& library);

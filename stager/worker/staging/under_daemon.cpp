@@ -91,7 +91,7 @@ class Stage final : public Watcher {
     core::Phase reported_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point reported_at_;
     std::chrono::steady_clock::time_point began_;
-    Carrier carrier_;  ///< Of the first fabric.
+    Carrier carrier_;  ///< The carrier of the first fabric.
     std::vector<std::byte> offer_;
     CardTable cards_;
     std::optional<core::Outcome> handed_over_;  ///< How the multicast session ended.
