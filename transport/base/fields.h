@@ -250,7 +250,7 @@ std::optional<Message> decoded(std::uint8_t version,
     return in.finished() ? std::move(message) : std::nullopt;
 }
 
-/// The same of fields alone.
+/// Fields alone, without a version.
 template <class Fields>
 std::vector<std::byte> encoded(const Fields& all) {
     ByteWriter out;

@@ -37,10 +37,10 @@ class [[nodiscard]] Error {
     /// "`doing`: No such file or directory" from errno as it stands now, or from `cause`.
     static Error from_errno(Blame blame, std::string_view doing, int cause = errno);
 
-    /// The same failure, seen from one level up: "`where`: <sentence>".
+    /// The failure as seen from one level up: "`where`: <sentence>".
     [[nodiscard]] Error within(std::string_view where) const&;
     [[nodiscard]] Error within(std::string_view where) &&;
-    /// The same failure with what the reader can do about it: "<sentence>; `advice`".
+    /// The failure with what the reader can do about it: "<sentence>; `advice`".
     [[nodiscard]] Error remedy(std::string_view advice) &&;
 
     [[nodiscard]] Blame blame() const { return blame_; }

@@ -43,8 +43,8 @@ struct Train {
     TrainTarget target;
     /// One packet after the other; a piece may end anywhere. At most kTrainPiecesMax.
     std::span<const Bytes> pieces;
-    std::size_t bytes = 0;           ///< Of all pieces.
-    std::uint32_t packet_bytes = 0;  ///< Of each packet but the last.
+    std::size_t bytes = 0;           ///< Bytes of all pieces.
+    std::uint32_t packet_bytes = 0;  ///< Bytes of each packet but the last.
     /// The number of its packets, from the first on, that have left. A driver that refuses the
     /// train after it could send a part of it sets this. Null: no part of it is offered again.
     std::size_t* packets_sent = nullptr;

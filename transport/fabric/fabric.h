@@ -56,10 +56,10 @@ struct EndpointPlan {
     /// The interfaces to use, not empty; the address of the first is the member's own.
     std::vector<Rail> rails;
     PortSupply ports;
-    std::uint8_t ttl = 1;                     ///< Of multicast packets.
-    std::uint8_t dscp = 8;                    ///< Of all packets; CS1, "less than best effort".
+    std::uint8_t ttl = 1;                     ///< The TTL of multicast packets.
+    std::uint8_t dscp = 8;                    ///< The DSCP; 8: CS1, "less than best effort".
     std::uint32_t buffer_bytes = 12U << 20U;  ///< Asked for in each direction.
-    bool force_buffer = false;                ///< As root: may exceed the system's maximum.
+    bool force_buffer = false;                ///< Exceeds the system's maximum, as root may.
     bool holds_ports = false;    ///< The process holds the ports (PortSupply::lent).
     bool broadcasts = false;     ///< To all hosts of the LAN instead of a group.
     std::uint64_t rate_max = 0;  ///< Bits per second; 0: no limit.
@@ -70,7 +70,7 @@ struct EndpointPlan {
 
 /// Where the other members find an endpoint.
 struct Place {
-    IpAddress host;                ///< Of this member, for messages.
+    IpAddress host;                ///< The member's address, for messages.
     std::vector<std::byte> bytes;  ///< The fabric's own, at most kMaxPlaceBytes.
 };
 

@@ -6,8 +6,8 @@
 
 namespace stage {
 
-/// Of the open `directory`, which may be one of O_PATH: all but "." and "..", in no order. Of
-/// one that can't be read (-1 is none) there are no names.
+/// The names in the open `directory`, which may be one of O_PATH: all but "." and "..", in no
+/// order. None if the directory can't be read (-1 is no directory).
 [[nodiscard]] std::vector<std::string> names_in(int directory);
 
 }  // namespace stage

@@ -23,7 +23,7 @@ namespace stage {
 
 struct BroadcastConfig : core::BroadcastSettings {
     std::vector<seal::Incarnation> members;  ///< By rank, from their business cards; 2 or more.
-    Carrier carrier;                         ///< Of the driver's fabric.
+    Carrier carrier;                         ///< The carrier of the driver's fabric.
     /// The version of the protocol that the wire-up agreed on.
     std::uint8_t version = wire::kVersionHighest;
     Protection protection = Protection::encrypt;

@@ -5,7 +5,7 @@
 
 namespace stage {
 
-/// Of 1 MiB each: what a member holds of blocks under way, deferred or serving repairs. With
+/// Blocks of 1 MiB that a member holds: under way, deferred or serving repairs. With
 /// full sockets (30 MiB as granted for 12 asked) it stays below 64; and the first pass, which
 /// goes 18 blocks ahead of the median member, rather fits into a slower one's socket.
 inline constexpr std::uint32_t kResidentBlocks = 24;

@@ -65,7 +65,7 @@ class Flows {
         /// It had nothing more after the batches at all other fronts had arrived.
         bool is_dry = false;
         std::optional<Duration> heard_at{};  ///< When its last packet taken arrived.
-        std::uint64_t largest = 0;           ///< Of the numbers of packets taken.
+        std::uint64_t largest = 0;           ///< The largest number of the packets taken.
         /// Batches whose packets were returned by the last take().
         std::vector<FlowBatch> used;
         std::uint64_t overflow = 0;

@@ -56,7 +56,7 @@ struct SessionParts {
 enum class StreamWait : std::uint8_t {
     wakes,    ///< A packet ends the wait.
     gathers,  ///< Packets gather in the socket until something else ends the wait.
-    stays,    ///< The same, and the next turn does not read them: the core has no room.
+    stays,    ///< Packets gather, and the next turn reads none: the core has no room.
 };
 
 /// What a session waits for after a turn, beside the descriptors of its disk and its watcher
@@ -124,7 +124,7 @@ class Session {
     bool given_up_ = false;
     bool is_over_ = false;
     std::optional<Instant> ended_at_;  ///< The core has nothing to do any more since.
-    bool all_listen_ = false;          ///< And the core has been informed.
+    bool all_listen_ = false;          ///< The core knows that all members listen.
     core::Phase reported_phase_ = core::Phase::wiring;
     Instant reported_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
@@ -141,7 +141,7 @@ class Session {
     std::set<BlockIndex> leaving_;
     core::SendBatch sends_;
     core::OperationBatch operations_;
-    std::vector<core::Completion> done_at_once_;  ///< Of the batch that is being performed.
+    std::vector<core::Completion> done_at_once_;  ///< Completions of the batch being performed.
 };
 
 }  // namespace stage

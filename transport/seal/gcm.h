@@ -38,8 +38,8 @@ enum class GcmDirection { seal, open };
                                                      GcmDirection direction,
                                                      bool encrypts);
 
-/// The same, in both directions. Null if this build or processor cannot, or if OpenSSL is
-/// configured for FIPS 140.
+/// Works in both directions; `encrypts` as for openssl_gcm(). Null if this build or processor
+/// cannot, or if OpenSSL is configured for FIPS 140.
 [[nodiscard]] std::unique_ptr<PacketGcm> ipsec_gcm(const PacketKey& key, bool encrypts);
 
 }  // namespace stage::seal

@@ -123,7 +123,7 @@ class SenderOpening {
     std::uint64_t largest_ = 0;
     std::uint64_t failures_ = 0;  ///< Packets of other epochs in a row that did not open.
     std::uint32_t epoch_ = 0;
-    std::optional<PacketCipher> cipher_;  ///< Of `epoch_`.
+    std::optional<PacketCipher> cipher_;  ///< The cipher of `epoch_`.
 };
 
 }  // namespace stage::seal

@@ -70,7 +70,7 @@ constexpr auto words(Transport /*any*/) {
 
 /// How the members of a relay are arranged; a group's root may ask for one.
 enum class RelayShape : std::uint8_t {
-    automatic = 0,  ///< As its size and the object's let the last member have it first.
+    automatic = 0,  ///< The better one by the sizes of the group and the object.
     chain = 1,
     two_trees = 2,
 };

@@ -20,7 +20,7 @@ constexpr Duration kFirstWait = std::chrono::milliseconds{25};
 constexpr int kRoundTrips = 2;
 /// The last is made after 775 ms; after 1 s TCP repeats the first one's SYN.
 constexpr std::size_t kAttemptsMax = 6;
-constexpr std::size_t kMultipathMax = 3;  ///< Of these.
+constexpr std::size_t kMultipathMax = 3;  ///< The first attempts use Multipath TCP.
 
 [[nodiscard]] bool await(int events, int descriptor, std::uint32_t kind, std::uint64_t what) {
     epoll_event event{};

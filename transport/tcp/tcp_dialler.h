@@ -62,7 +62,7 @@ class TcpDialler {
         UniqueFd timer;
         Duration wait{};  ///< Before the next attempt.
         std::vector<UniqueFd> attempts;
-        std::size_t multipath = 0;  ///< Of the attempts, the first ones.
+        std::size_t multipath = 0;  ///< The number of first attempts that use Multipath TCP.
     };
 
     [[nodiscard]] bool attempt(LinkEnd to, Dial& dial);

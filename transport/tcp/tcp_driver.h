@@ -27,7 +27,7 @@ struct TcpEndpoints {
     std::vector<Address> members{};  ///< By rank: the address on which the member listens.
     Rank own;
     Shaping shaping{};                 ///< Multipath only if the listener is.
-    std::size_t packet_bytes_max = 0;  ///< Of a whole packet.
+    std::size_t packet_bytes_max = 0;  ///< Bytes of the largest whole packet.
     std::string data_ports{};          ///< "6830-6893": those of all members, for messages.
 };
 
@@ -82,7 +82,7 @@ class TcpDriver final : public Driver {
     bool listens_ = true;  ///< False while there is no descriptor for another connection.
     Instant listens_at_{};
     std::vector<LinkEvent> changes_;
-    std::vector<TcpConnection> ended_;  ///< Of this turn.
+    std::vector<TcpConnection> ended_;  ///< Connections that ended in this turn.
     DriverCounters counters_;
 };
 

@@ -47,8 +47,8 @@ struct Shaping {
                                                std::pair<std::uint16_t, std::uint16_t> ports,
                                                const Shaping& shaping);
 
-/// The same, or else on a port that the kernel chooses, so that no user can keep a stage from
-/// its port.
+/// Listens like listen_in_range(), or else on a port that the kernel chooses, so that no user
+/// can keep a stage from its port.
 [[nodiscard]] Result<UniqueFd> open_listener(const Address& own,
                                              std::pair<std::uint16_t, std::uint16_t> ports,
                                              const Shaping& shaping);

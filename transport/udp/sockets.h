@@ -28,12 +28,12 @@ namespace stage::udp {
 
 struct SocketOptions {
     std::string interface;  ///< "eth0"; never empty.
-    std::uint8_t ttl = 1;   ///< Of multicast.
+    std::uint8_t ttl = 1;   ///< The TTL of multicast.
     std::uint8_t dscp = 8;  ///< CS1, "less than best effort".
     /// The buffer requested in each direction; the peers' socket requests a quarter for
     /// receiving. The kernel grants twice that, and counts its own overhead.
     std::uint32_t buffer_bytes = 12U << 20U;
-    bool force_buffer = false;  ///< As root: may exceed the system's maximum.
+    bool force_buffer = false;  ///< Exceeds the system's maximum, as root may.
     bool broadcasts = false;    ///< The group is the broadcast address.
     /// The process holds ports (hold_port()) and opens its sockets one after another.
     bool is_holder = false;
@@ -43,7 +43,7 @@ struct SocketOptions {
 
 /// The flows of a group (docs/protocol, 3.5).
 struct GroupFlows {
-    Address first;  ///< Of the first flow.
+    Address first;  ///< The address of the first flow.
     std::size_t flows = 1;
     std::size_t rails = 1;  ///< Each has its own group address, consecutive from the first.
 

@@ -10,7 +10,7 @@
 namespace stage::udp {
 
 struct UdpPlace {
-    Address peer{};            ///< Of its unicast socket; never without a port.
+    Address peer{};            ///< The unicast socket's address, with a port.
     std::uint32_t mtu = 1500;  ///< The smallest of its interfaces', bytes; at least kMinMtu.
     std::uint8_t rails = 1;    ///< Its number of interfaces.
 };

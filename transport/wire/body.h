@@ -141,7 +141,7 @@ struct Report {
     std::uint32_t received = 0;  ///< Multicast packets of the span, the first mark included.
     std::uint32_t drain = 0;     ///< Multicast packets that the receiver read per second.
     std::uint32_t overflow = 0;  ///< Packets that its socket dropped since the last report.
-    std::uint8_t fill = 0;       ///< Of its socket's buffer, in 255ths.
+    std::uint8_t fill = 0;       ///< The fill of its socket's buffer, in 255ths.
     std::uint32_t hold_us = 0;   ///< From the mark's arrival to this report.
     std::uint32_t heard = 0;     ///< Multicast packets since the last report.
     std::uint32_t blocks_held = 0;
@@ -211,7 +211,7 @@ struct Pulse {
 enum class Standing : std::uint8_t {
     in_group = 0,     ///< The default.
     away = 1,         ///< Not sent; nothing follows from it.
-    fetching = 2,     ///< The same.
+    fetching = 2,     ///< Not sent; nothing follows from it.
     unreachable = 3,  ///< Multicast does not reach it; it fetches the object.
 };
 

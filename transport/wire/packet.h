@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxBodyBytes = 1200;
 /// The smallest and the largest payload of a full DATA packet, bytes. The largest is a block.
 inline constexpr std::uint32_t kMinChunkBytes = 512;
 inline constexpr std::uint32_t kMaxChunkBytes = kBlockBytes;
-/// The same where packets are datagrams: jumbo frames of 9,000 bytes.
+/// The largest payload where packets are datagrams, bytes: jumbo frames of 9,000 bytes.
 inline constexpr std::uint32_t kMaxDatagramChunkBytes = 8928;
 
 /// 4 bits. Unknown ones are counted and dropped. Append only.

@@ -58,7 +58,7 @@ template <class Use>
     return in.ok();
 }
 
-/// The same for a body that defines no TLV yet.
+/// Reads the TLVs of a body that defines none yet: all are unknown.
 [[nodiscard]] inline bool read_tlvs(ByteReader& in) {
     return read_tlvs(in, [](TlvType, Bytes) { return TlvUse::unknown; });
 }

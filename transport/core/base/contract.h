@@ -67,8 +67,8 @@ enum class OperationKind : std::uint8_t {
     /// Computes the chunks that `code` lost, in the buffers of their blocks, from the parities
     /// in `block`'s buffer. Like place and encode it is done when it is performed.
     reconstruct,
-    // Of a driver with reliable unicast. Without a connection to its peer, for its flow, a
-    // packet is lost.
+    // The next two need a driver with reliable unicast. Without a connection to its peer, for
+    // its flow, a packet is lost.
     connect,  ///< Begins the connection to `peer` for `flow`.
     hang_up,  ///< Closes the connection to `peer` for `flow`, without an event.
 };

@@ -209,7 +209,7 @@ struct EndingLimits {
     /// unreached_offers more of them, does not hear the group.
     Duration unreached_after = std::chrono::milliseconds{30};
     std::uint32_t unreached_offers = 3;
-    /// The same if such members fail: some networks forward a new group late.
+    /// Replaces unreached_after if such members fail: some networks forward a new group late.
     Duration unreached_after_forced = std::chrono::seconds{1};
     /// How often a member confirms at once that the group goes on by a relay.
     std::uint16_t hand_over_confirms = 3;

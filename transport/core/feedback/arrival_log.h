@@ -26,8 +26,8 @@ class ArrivalLog {
     [[nodiscard]] std::uint64_t heard_ever() const { return heard_ever_; }
     /// Recent packets per second; 0 before enough arrived.
     [[nodiscard]] std::uint32_t packets_per_s() const { return packets_per_s_; }
-    /// The same of packets between which the stream never paused, and so what its path takes;
-    /// 0 before enough of these arrived.
+    /// Recent packets per second, the stream's pauses left out, and so what its path takes;
+    /// 0 before enough packets arrived.
     [[nodiscard]] std::uint32_t steady_packets_per_s() const { return steady_packets_per_s_; }
 
     /// Fills in the report's fields on the stream, and begins the next span.

@@ -45,7 +45,7 @@ class ReportBoard {
     struct Entry {
         Rank rank;
         std::uint32_t held = 0;
-        std::uint32_t before = 0;  ///< Of these, held before the broadcast.
+        std::uint32_t before = 0;  ///< The first blocks, held before the broadcast.
         bool is_away = false;
         bool is_new = false;
     };

@@ -71,7 +71,7 @@ class Reporter {
     Prng& prng_;
     bool is_representative_;
     bool is_rare_ = false;
-    std::uint16_t version_ = 0;  ///< Of the set that the source named last.
+    std::uint16_t version_ = 0;  ///< The version of the set that the source named last.
     bool is_away_ = false;
     Duration heartbeat_;
     Duration gap_;

@@ -32,7 +32,7 @@ class UnreachableMembers {
   private:
     struct Member {
         bool is_unreachable = false;
-        std::uint32_t id = 0;  ///< Of its newest LEFT.
+        std::uint32_t id = 0;  ///< The id of the member's newest LEFT.
     };
 
     std::uint32_t count_max_;

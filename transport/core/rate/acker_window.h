@@ -37,7 +37,7 @@ class AckerWindow {
 
   private:
     struct Receiver {
-        double loss = 0;        ///< Of its spans, smoothed.
+        double loss = 0;        ///< The share lost of its spans' packets, smoothed.
         double round_trip = 0;  ///< Smoothed, seconds.
         std::uint64_t mark = 0;
         Instant reported_at{};

@@ -66,7 +66,7 @@ class PaceSearch {
     RateBoard board_;
     BurstSearch bursts_;
     RateSearch search_;
-    std::uint64_t pace_;                  ///< Of packets in a burst, for the log.
+    std::uint64_t pace_;                  ///< The pace of packets in a burst, for the log.
     double most_passed_ = 0;              ///< The largest throughput since the start.
     std::optional<Instant> train_until_;  ///< Waiting for the reports on the train.
     Instant span_at_{};                   ///< When the packets of this sample began to leave.

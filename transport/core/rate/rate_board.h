@@ -20,14 +20,14 @@ struct RateSample {
     double loss = 0;
     double queue = 0;      ///< Delay above the least that was seen.
     double delivered = 0;  ///< Rate at which packets arrive.
-    double passed = 0;     ///< The same, the lost packets included.
+    double passed = 0;     ///< Rate at which packets arrive, the lost packets included.
     double sent = 0;       ///< Rate at which the same packets left.
     double beside = 0;     ///< Rate at which the source sends to single members meanwhile.
-    double packets = 0;    ///< That a view rests on.
+    double packets = 0;    ///< Packets that a view rests on.
     double round_trip = 0;
-    double fill = 0;        ///< Of the sockets' buffers, the median.
+    double fill = 0;        ///< The fill of the sockets' buffers, the median.
     double drain = 0;       ///< Rate at which the processes read packets, the median.
-    double lateness = 0;    ///< Of the source's process, seconds: late bursts look like queues.
+    double lateness = 0;    ///< Seconds that the source is late: late bursts look like queues.
     double overflowed = 0;  ///< Share of receivers whose socket dropped packets.
 };
 

@@ -23,7 +23,7 @@ class SlowHosts {
         return behind_until_.has_value();
     }
 
-    /// As fast as the processes take it, less what has gathered in their sockets.
+    /// The rate at which the processes read packets, reduced as their sockets fill.
     [[nodiscard]] static double rate(const RateSample& sample, PathEstimate& path) {
         if (sample.drain <= 0) {
             return path.rate * kUnknownDrain;

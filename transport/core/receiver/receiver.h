@@ -105,7 +105,7 @@ class Receiver final : public Core {
     Outcome outcome_;
     Numbering numbers_;
     ControlQueue control_;
-    Pacer pacer_;  ///< Of what this member sends.
+    Pacer pacer_;  ///< Paces what this member sends.
     Reassembly reassembly_;
     RepairServer server_;
     ReceiverRepairs repairs_;
@@ -124,7 +124,7 @@ class Receiver final : public Core {
     bool is_finishing_ = false;
     /// The object is so small that it travels with its OFFERs.
     bool comes_with_offers_ = false;
-    std::uint64_t object_bytes_ = 0;       ///< As offered.
+    std::uint64_t object_bytes_ = 0;       ///< The object's size, as offered.
     std::uint64_t first_pass_heard_ = 0;   ///< Chunks that arrived when they were first sent.
     std::uint64_t first_pass_placed_ = 0;  ///< Those of them that had room.
 };

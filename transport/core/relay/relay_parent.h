@@ -90,7 +90,7 @@ class RelayParent {
     RelayLimits limits_;
     RelayTree tree_;
     std::uint32_t own_place_;
-    std::uint32_t place_;  ///< Of the present parent.
+    std::uint32_t place_;  ///< The place of the present parent.
     Rank rank_;
     /// Ancestors in a row, up to the present one, without an answer.
     std::uint32_t silent_ = 0;

@@ -15,7 +15,7 @@
 namespace stage::core {
 namespace {
 
-/// Of the first tree.
+/// The number of members of the first tree from this member down, itself included.
 std::uint32_t members_from_here(const CoreConfig& config, std::uint32_t degree) {
     const RelayTree tree{.members = config.members, .source = config.source, .degree = degree};
     return tree.size_below(tree.place(config.own));

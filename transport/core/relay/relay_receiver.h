@@ -128,8 +128,8 @@ class RelayReceiver final : public Core {
     Instant started_at_{};
     bool is_finishing_ = false;
     std::uint64_t object_bytes_ = 0;
-    std::vector<std::byte> offer_body_;    ///< As it came; empty before.
-    std::map<Rank, wire::Ending> leaves_;  ///< Of this member, and from below.
+    std::vector<std::byte> offer_body_;    ///< The body of the OFFER; empty before it came.
+    std::map<Rank, wire::Ending> leaves_;  ///< LEAVEs of this member and from below.
     std::optional<wire::Ending> released_;
     std::optional<Instant> stays_until_;  ///< Once it is over.
 };

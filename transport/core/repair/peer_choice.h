@@ -44,7 +44,7 @@ class PeerChoice {
     [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
         return draw(now, avoid, ask_source, policy_);
     }
-    /// The same, but always at random, and the source only if a few draws find no other: the
+    /// Draws always at random, and the source only if a few draws find no other: the
     /// neighbour of a ring may have nothing of what several others have.
     [[nodiscard]] Rank draw_any(Instant now, std::span<const Rank> avoid) {
         return draw(now, avoid, false, PeerPolicy::random);

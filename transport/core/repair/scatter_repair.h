@@ -24,7 +24,7 @@ class ScatterRepair {
 
     /// What this member may request now.
     struct Room {
-        std::uint32_t chunks_max = 0;  ///< Of one request.
+        std::uint32_t chunks_max = 0;  ///< Chunks of one request.
         std::uint32_t window = 0;      ///< Chunks in flight.
         std::size_t requests_at_source = 0;
     };

@@ -43,7 +43,7 @@ class SourceDescriptors {
     std::uint32_t newest_end_ = 0;  ///< All blocks that were read lie before it.
     DescriptorTable recent_;
     std::vector<std::uint64_t> marks_;  ///< By block, 0: not read. Empty if recent_ has all.
-    std::map<BlockIndex, wire::Descriptor> again_;  ///< Of resident blocks.
+    std::map<BlockIndex, wire::Descriptor> again_;  ///< The descriptors of resident blocks.
 };
 
 }  // namespace stage::core

@@ -11,9 +11,8 @@
 
 namespace stage::core {
 
-inline constexpr std::uint32_t kTrainBytesMax = 65'000;  ///< Of UDP payload,
-/// so without the headers of Ethernet, IP and UDP.
-inline constexpr std::uint32_t kBelowUdpBytes = 42;
+inline constexpr std::uint32_t kTrainBytesMax = 65'000;  ///< Bytes of UDP payload.
+inline constexpr std::uint32_t kBelowUdpBytes = 42;  ///< The headers of Ethernet, IP and UDP.
 inline constexpr std::uint32_t kTrainPacketsMax = 64;
 
 /// 0 if there are no tokens or no room. `packet_bytes`: of a full packet on the wire.

@@ -50,7 +50,7 @@ class ParityPass {
     std::uint16_t described_ = 0;  ///< Parities that a DESCRIBE followed.
     std::uint32_t symbol_bytes_ = 0;
     bool is_encoded_ = false;
-    std::unique_ptr<const ParityCode> code_;  ///< Of what was encoded.
+    std::unique_ptr<const ParityCode> code_;  ///< The code of what was encoded.
 };
 
 }  // namespace stage::core

@@ -21,7 +21,7 @@ class CompressionPolicy {
         Instant begin;           ///< When it was requested.
         Instant read;            ///< When it had been read.
         Instant end;             ///< When it had been compressed, if it was.
-        std::size_t bytes = 0;   ///< Of the block.
+        std::size_t bytes = 0;   ///< Bytes of the block.
         std::size_t sent = 0;    ///< Bytes that travel.
         bool was_tried = false;  ///< It was compressed, whether or not that saved bytes.
     };

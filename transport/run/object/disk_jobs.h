@@ -41,7 +41,7 @@ class DiskJobs {
     std::size_t deferred_max_;
     std::deque<DiskJob> queued_;
     std::deque<DiskJob> deferred_;
-    std::size_t retries_ = 0;  ///< Of the deferred ones, from the first on, that are due.
+    std::size_t retries_ = 0;  ///< The number of due jobs at the front of deferred_.
     std::optional<DiskJob> performing_;
     std::vector<core::Completion> done_;
     bool is_stopped_ = false;

@@ -16,7 +16,7 @@ namespace stage {
 /// A block that was read.
 struct SourceBlock {
     std::uint32_t length = 0;
-    Digest128 leaf{};  ///< Of its bytes.
+    Digest128 leaf{};  ///< The leaf of the block's bytes.
 };
 
 class BlockSource {

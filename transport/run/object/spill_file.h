@@ -41,7 +41,7 @@ class SpillFile final : public SpareBuffers {
     UniqueFd file_;
     std::uint32_t blocks_max_;
     std::uint32_t taken_ = 0;
-    std::vector<std::byte*> mappings_;  ///< Of as many buffers each as the file grows by.
+    std::vector<std::byte*> mappings_;  ///< Each has as many buffers as the file grows by.
 };
 
 }  // namespace stage
