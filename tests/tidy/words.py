@@ -1,6 +1,7 @@
 """Finds banned words (banned_words.txt) in comments, strings and identifiers of all text files.
 
 An identifier is split into its words: `is_told`, `isTold` and `kTold` contain "told".
+Also finds comments of the product that begin in the middle of a sentence.
 """
 
 import os
@@ -64,3 +65,29 @@ WRONG = [{"spank/a.h": "// Nobody reads it.\n"}, {"spank/a.cpp": "bool is_told =
 RIGHT = [{"spank/a.h": "// The untold part; retold\n"}, {"spank/a.h": "// as the user nobody\n"},
          {"pmix/a.cpp": "// so, many\n"}, {"docs/GLOSSARY.md": "whom"},
          {"tests/fuzz/corpus/spec/a": "told"}]
+
+PRODUCT = ("spank/", "stager/", "transport/", "pmix/")
+FIRST = re.compile(r"(?P<before>.*?)///<?[ \t]*(?P<first>Of|And|Or|As|The same)\b")
+CONTINUED = re.compile(r"[ \t]*///")
+
+
+def find_half_sentences(tree):
+    """Finds /// comments that begin with a word which needs the code, or another comment, before it."""
+    for path, text in tree.texts.items():
+        if path.startswith(PRODUCT) and path.endswith((".h", ".cpp", ".c")):
+            previous = ""
+            for number, line in enumerate(text.splitlines(), 1):
+                match = FIRST.match(line)
+                if match and (match["before"].strip() or not CONTINUED.match(previous)):
+                    yield (f"{path}:{number}: '{match['first']}' begins a comment; begin with what "
+                           "the comment is about, or with a verb (\"Returns\")")
+                previous = line
+
+
+FIRST_WRONG = [{"spank/a.h": "int rank;  ///< Of the root.\n"},
+               {"stager/a.cpp": "/// The same for a directory.\n"},
+               {"pmix/a.h": "/// As above.\n"}, {"transport/a.h": "    /// Or stopped.\n"},
+               {"stager/a.c": "int a;  /// And b.\n"}]
+FIRST_RIGHT = [{"spank/a.h": "int rank;  ///< The root's.\n"},
+               {"pmix/a.h": "/// Reads the names.\n/// Of two the first counts.\n"},
+               {"pmix/a.h": "/// Office hours.\n"}, {"tests/unit/a.cpp": "/// As above.\n"}]
