@@ -45,11 +45,11 @@ struct CardPlace {
 
 struct Card {
     Rank rank;
-    IpAddress address;                        ///< Its host's, for messages.
+    IpAddress address;                        ///< The host's address, for messages.
     std::array<std::byte, 16> incarnation{};  ///< Random; drawn by this process.
     std::uint8_t version_min = 1;             ///< Supported packet versions, inclusive.
     std::uint8_t version_max = 1;
-    std::string node;  ///< Its name, for messages; empty if unknown.
+    std::string node;  ///< The node's name, for messages; empty if unknown.
     /// In rank 0's card, without a daemon: the group key, readable by the same uid
     /// (key_credential.h).
     std::string key_credential;

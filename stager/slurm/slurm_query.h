@@ -82,7 +82,7 @@ enum class SlurmJobState : std::uint8_t {
     ended = 1,       ///< Cancelled, failed, timed out, preempted, requeued, ...
     absent = 2,      ///< slurmctld answers that it does not know the job.
     suspended = 3,   ///< Suspended or stopped: the job continues with its files.
-    completing = 4,  ///< Its processes may still run; an epilog follows.
+    completing = 4,  ///< The job's processes may still run; an epilog follows.
 };
 /// The state for a job_state of slurmctld's.
 [[nodiscard]] SlurmJobState state_of_job(std::uint32_t slurm_state);
@@ -94,8 +94,8 @@ struct SlurmJob {
     bool is_in_prolog = false;  ///< Known only to the child that asks.
     std::uint32_t array_job_id = 0;   ///< The array's id; 0: the job is not a task of an array.
     std::uint32_t array_task_id = 0;  ///< The task's number in the array.
-    std::uint32_t uid = 0;            ///< Its owner; in the answer to a JobStateQuestion only.
-    std::uint32_t gid = 0;            ///< The owner's group; as `uid`.
+    std::uint32_t uid = 0;  ///< The job's owner; in the answer to a JobStateQuestion only.
+    std::uint32_t gid = 0;  ///< The owner's group; as `uid`.
     bool operator==(const SlurmJob&) const = default;
 };
 using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<SlurmJob>>;

@@ -50,8 +50,8 @@ using SpawnId = std::uint32_t;
 struct SpawnEvent {
     enum class Kind : unsigned char {
         started,  ///< exec has succeeded (or the role, or the removal, runs) as `pid`.
-        failed,   ///< It never ran; `sentence` says why. No further event follows.
-        ended,    ///< It has ended and is reaped: `status`, and `sentence` if it wrote one.
+        failed,   ///< The child never ran; `sentence` says why. No further event follows.
+        ended,    ///< The child ended and is reaped: `status`, and `sentence` if it wrote one.
     };
     Kind kind = Kind::failed;
     SpawnId id = 0;

@@ -147,7 +147,7 @@ class Driver {
 
     /// The group's flows, if there are several and threads of their own shall receive them.
     /// Then receive() returns only what peers send, and descriptors() are without the flows.
-    /// They must not outlive the driver.
+    /// The flows must not outlive the driver.
     [[nodiscard]] virtual std::vector<std::unique_ptr<FlowInbox>> take_flows() { return {}; }
 
     /// With reliable unicast: appends what happened to connections since the last call.

@@ -65,7 +65,7 @@ struct InterfaceHere {
 
 /// The interface that has `address`.
 [[nodiscard]] Result<std::string> interface_of(const Address& address);
-/// Its MTU, bytes.
+/// The interface's MTU, bytes.
 [[nodiscard]] Result<std::uint32_t> interface_mtu(const std::string& interface);
 
 /// True if the interface is up and has a link now. `socket`: any of the process's.

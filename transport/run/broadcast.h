@@ -52,7 +52,7 @@ struct BroadcastReport {
     std::uint64_t own_memory_bytes = 0;
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
-    bool was_handed_over = false;        ///< It began by multicast, and ended by a relay.
+    bool was_handed_over = false;  ///< The broadcast began by multicast, and ended by a relay.
 };
 
 /// Blocks that lack chunks are kept on disk up to 4 GiB.

@@ -147,7 +147,7 @@ void Flows::remember(const Front& front) {
     }
 }
 
-/// It came in its flow's order, but after later packets of other flows.
+/// The packet came in its flow's order, but after later packets of other flows.
 void Flows::learn_skew(const Front& front) {
     const auto later = std::ranges::find_if(
         passed_, [&front](const Passed& one) { return one.number > front.number(); });

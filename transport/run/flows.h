@@ -62,7 +62,7 @@ class Flows {
         std::unique_ptr<FlowFeed> feed;
         std::optional<FlowBatch> batch;  ///< With a packet that was not taken yet.
         std::size_t next = 0;            ///< The next of its packets.
-        /// It had nothing more after the batches at all other fronts had arrived.
+        /// The feed had nothing more after the batches at all other fronts had arrived.
         bool is_dry = false;
         std::optional<Duration> heard_at{};  ///< When its last packet taken arrived.
         std::uint64_t largest = 0;           ///< The largest number of the packets taken.

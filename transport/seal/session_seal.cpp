@@ -95,7 +95,7 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
                           : std::nullopt;
 }
 
-/// One that was heard since its last turn has another one.
+/// Rests the oldest path; a path that was heard since its last turn has another turn.
 void SessionSeal::rest_oldest(Path added) {
     expanded_.push_back(added);
     while (expanded_.size() > kExpandedMax) {

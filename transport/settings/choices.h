@@ -44,9 +44,9 @@ constexpr auto words(ReadinessPolicy /*any*/) {
 /// What the source does about receivers that run and do not hear the group, before it sends any
 /// data (7.8). No key: it follows from Transport=.
 enum class UnreachedPolicy : std::uint8_t {
-    fetch,  ///< They fetch the object by repair requests.
+    fetch,  ///< The receivers fetch the object by repair requests.
     relay,  ///< The group goes on by a relay.
-    fail,   ///< They fail.
+    fail,   ///< The receivers fail.
 };
 
 /// The protection that a packet's tag gives.

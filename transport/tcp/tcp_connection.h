@@ -28,7 +28,7 @@ class TcpConnection {
     void open(UniqueFd socket) { socket_ = std::move(socket); }
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
-    /// Its peer, or a host on the way, ended it by a reset.
+    /// True if the peer, or a host on the way, ended the connection by a reset.
     [[nodiscard]] bool was_reset() const { return was_reset_; }
     [[nodiscard]] bool has_socket() const { return socket_.get() >= 0; }
     /// True if it has received anything.

@@ -81,7 +81,7 @@ class UdpDriver final : public Driver {
     std::vector<SocketAddress> member_targets_;
     PacketSlots slots_;
     ReadSocket peer_;
-    std::vector<ReadSocket> flows_;  ///< Those that take_flows() has not taken.
+    std::vector<ReadSocket> flows_;  ///< Sockets that take_flows() has not taken.
     std::vector<Outlet> outlets_;    ///< By rail; the first is the peers' socket.
     std::uint32_t receives_ = 0;
     DriverCounters counters_;

@@ -80,7 +80,7 @@ struct Offer {
     std::uint8_t parities = 0;  ///< Parities after the last block, at most kMaxParities.
     /// The ranks that shall answer, at most kMaxAwaitedRuns; empty: all.
     std::vector<RankRun> awaited;
-    /// Those of all blocks of an object that travels with its OFFERs; otherwise empty.
+    /// Descriptors of all blocks of an object that travels with its OFFERs; otherwise empty.
     std::vector<Descriptor> descriptors;
     std::optional<Representatives> representatives = {};  ///< None: all receivers are.
 };
@@ -133,7 +133,7 @@ struct EcnCounts {
 /// the kernel delivers as one piece, the first). Spans follow each other without a gap, unless
 /// a report is lost.
 struct Report {
-    std::uint64_t mark = 0;        ///< Its packet number; 0: none yet.
+    std::uint64_t mark = 0;        ///< The mark's packet number; 0: none yet.
     std::uint64_t mark_at_ns = 0;  ///< When it arrived, by the receiver's own clock.
     /// Packet numbers from the mark of the last report to this one.
     std::uint32_t span = 0;

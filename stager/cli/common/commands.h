@@ -12,7 +12,7 @@ namespace stage {
 
 struct Command {
     std::vector<std::string> words;  ///< The program, found in PATH, and its arguments.
-    std::string input;               ///< Its complete standard input.
+    std::string input;               ///< The command's complete standard input.
 };
 
 /// The exit code of a program that could not be started; `err` has the reason.

@@ -16,7 +16,7 @@ struct AddressSeen {
     std::string address;
 };
 
-/// Those of IPv4 and IPv6.
+/// The addresses of IPv4 and IPv6 on this node.
 [[nodiscard]] std::vector<AddressSeen> addresses_seen();
 
 /// `report_text`: the daemon's STATUS report; empty: there is none, and another check says so.

@@ -44,7 +44,7 @@ struct Counters {
     /// before.
     std::array<std::uint64_t, kStageSeconds.size()> ok_within{};
     std::uint64_t stages_timed = 0;       ///< Successful, and announced by this node's plugin.
-    std::uint64_t ok_ms = 0;              ///< Their milliseconds from announcement to result.
+    std::uint64_t ok_ms = 0;              ///< Milliseconds from their announcements to results.
     std::uint64_t control_refused = 0;    ///< Requests that are malformed or not permitted.
     std::uint64_t links_refused = 0;      ///< Unauthorised peers at the TCP port.
     std::uint64_t messages_refused = 0;   ///< Messages that the daemon may not send.

@@ -168,7 +168,7 @@ class NodeCache {
     Leases leases_;
     CachePeers* peers_ = nullptr;
     std::set<LeasedFile> wanted_;     ///< Files about which the peers were asked.
-    std::set<LeasedFile> undecided_;  ///< Those of them that the peers have not answered.
+    std::set<LeasedFile> undecided_;  ///< Files about which peers have not answered.
     std::map<Member, Waiting> waiting_;
     std::map<Member, std::size_t> asked_;
     std::map<Member, std::vector<CacheKey>> used_;

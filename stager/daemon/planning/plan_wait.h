@@ -49,9 +49,9 @@ class PlanWait {
     /// There is a plan, or the stage has ended.
     void stop();
 
-    /// This node makes the plan, and speaks for all nodes to slurmctld.
+    /// True if this node makes the plan, and speaks for all nodes to slurmctld.
     [[nodiscard]] bool is_first() const { return is_first_; }
-    /// It waits for a place, or for the job's first node to have one.
+    /// True while the stage waits for a place, or for the job's first node to have one.
     [[nodiscard]] bool is_queued() const;
 
   private:

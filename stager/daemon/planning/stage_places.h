@@ -40,7 +40,7 @@ class StagePlaces {
     static constexpr std::size_t kMaxWaiting = 2048;
 
     struct Limits {
-        std::size_t stages = 1;  ///< That begin here: MaxStagesPerNode.
+        std::size_t stages = 1;  ///< Stages that begin here: MaxStagesPerNode.
         std::size_t held_ports = std::numeric_limits<std::size_t>::max();
         std::size_t open_ports = 0;
     };

@@ -58,7 +58,7 @@ class HostDirectories {
 
   private:
     struct Left {
-        bool is_running = false;  ///< Its removal.
+        bool is_running = false;  ///< The removal is running.
         bool has_failed = false;  ///< Since the last time that all were tried again.
         bool is_logged = false;
     };

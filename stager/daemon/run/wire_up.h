@@ -32,7 +32,7 @@ class WireUpOwner {
     virtual void on_word(const ToWorker& message) = 0;
     /// The worker has all cards, and does not need the wire-up any more.
     virtual void on_wired() = 0;
-    /// It never began.
+    /// The wire-up never began.
     virtual void on_unavailable(const std::string& why) = 0;
     virtual void on_lost(const std::string& why) = 0;
 };

@@ -22,7 +22,7 @@ struct RunOrder {
     StagePlan plan;
     Rank self;
     Instant deadline;
-    /// Its sockets may be on a port that the daemon holds; else on the ports that are open to
+    /// The worker's sockets may be on a port that the daemon holds; else on the ports open to
     /// all only.
     bool has_held_port = false;
 };

@@ -82,7 +82,7 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
-    /// It waits for a place, or for the job's first node to have one.
+    /// True while the stage waits for a place, or for the job's first node to have one.
     [[nodiscard]] bool is_queued() const;
     /// The job's first node, by the plan; empty before that is known.
     [[nodiscard]] const std::string& first_node() const;

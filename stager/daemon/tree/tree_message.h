@@ -107,7 +107,7 @@ struct SettledMessage {
 struct TreeProgress {
     std::uint32_t done = 0;         ///< Nodes that hold everything.
     std::uint64_t bytes_least = 0;  ///< Bytes on the node that holds the least.
-    Rank slowest;                   ///< That node.
+    Rank slowest;                   ///< The node that holds the least.
 
     bool operator==(const TreeProgress&) const = default;
 };
@@ -128,7 +128,7 @@ struct DirectMessage {
 struct PortsMessage {
     std::uint32_t move = 0;  ///< How often the port has been drawn again.
     std::uint16_t port = 0;  ///< Down only.
-    Rank rank;               ///< This and `taken`: up only.
+    Rank rank;               ///< Up only, as is `taken`.
     std::vector<std::uint16_t> taken{};
 
     bool operator==(const PortsMessage&) const = default;

@@ -31,7 +31,7 @@ struct CacheAccess {
 /// What an earlier stage left of a file on this node.
 struct PriorCopy {
     UniqueFd file{};  ///< For reading: a partial file (content/part_note.h), or all of it.
-    std::optional<Content> whole{};  ///< It is all of the file, with this content.
+    std::optional<Content> whole{};  ///< Set if `file` is all of the file, with this content.
 };
 
 struct PriorCopies {
@@ -60,7 +60,7 @@ class LocalFill {
 
     /// All of the entry came from fill() or a whole prior copy.
     [[nodiscard]] bool is_filled(std::size_t index) const { return filled_[index]; }
-    /// A block of such an entry: its bytes and their leaf. Nothing if it is of another entry,
+    /// A block of a filled entry: its bytes and leaf. Nothing if the block is of another entry,
     /// or its bytes have changed.
     [[nodiscard]] std::optional<Digest128> read(BlockIndex block, MutableBytes room) const;
     /// Bytes of files that this object filled.

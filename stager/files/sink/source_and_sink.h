@@ -14,7 +14,7 @@ namespace stage {
 
 class SourceAndSink final : public BlockSource {
   public:
-    /// Both must outlive this.
+    /// `source` and `sink` must outlive the object.
     SourceAndSink(FileSource& source, FileSink& sink) : source_{source}, sink_{sink} {}
 
     [[nodiscard]] std::uint32_t block_count() const override { return source_.block_count(); }
@@ -23,7 +23,7 @@ class SourceAndSink final : public BlockSource {
     }
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;
-    /// Its own node needs it no more.
+    /// True if the source's own node needs the block no more.
     [[nodiscard]] bool holds(BlockIndex block) const { return sink_.holds(block); }
 
   private:

@@ -24,7 +24,7 @@ constexpr std::size_t kMaxReleaseBytes = 64;
 constexpr std::uint32_t kSocketBuffer = 12U << 20U;
 constexpr Duration kReadyTimeout = std::chrono::seconds{5};
 constexpr Duration kStallTimeout = std::chrono::seconds{10};
-/// Those of the engine without daemons (MulticastGroups=, engine_ports.h).
+/// The groups of the engine without daemons (MulticastGroups=, engine_ports.h).
 constexpr std::uint32_t kFirstGroup = 0xefc04400;  ///< 239.192.68.0
 constexpr std::uint32_t kGroupCount = 16;
 

@@ -35,7 +35,7 @@ using Ticket = Ordinal<struct TicketTag, std::uint64_t>;
 /// A received datagram. `body` is valid during the call, a DATA payload until its lease ends.
 struct Datagram {
     wire::Header header;    ///< Opened, with the expanded packet number.
-    bool to_group = false;  ///< It arrived by multicast.
+    bool to_group = false;  ///< The packet arrived by multicast.
     std::uint32_t body_bytes = 0;
     Bytes body;    ///< Control packets only.
     Ticket lease;  ///< DATA only.

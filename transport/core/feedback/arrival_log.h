@@ -47,7 +47,7 @@ class ArrivalLog {
     Mark mark_;  ///< The end of the span.
     Instant last_at_{};
     std::uint32_t since_base_ = 0;   ///< Packets, the base included.
-    std::uint32_t before_mark_ = 0;  ///< Those before the mark.
+    std::uint32_t before_mark_ = 0;  ///< Packets before the mark.
     std::uint32_t heard_ = 0;
     std::uint64_t heard_ever_ = 0;
     std::uint32_t overflow_ = 0;

@@ -26,7 +26,7 @@ class BroadcastResult {
           done_{config.members},
           settled_{config.members} {}
 
-    /// These hold the object, whatever was known of them before.
+    /// The members hold the object, whatever was known before.
     void on_done(std::span<const wire::RankRun> ranks) {
         done_.add(ranks);
         settled_.add(ranks);

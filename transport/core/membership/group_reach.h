@@ -22,7 +22,7 @@ class GroupReach {
     enum class Step {
         none,
         ask,          ///< Ask the source by unicast whether it is there.
-        unreachable,  ///< It answered, and multicast does not reach this member.
+        unreachable,  ///< The source answered, and multicast does not reach this member.
     };
 
     GroupReach(const CoreConfig& config, const EndingLimits& limits)

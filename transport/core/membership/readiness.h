@@ -42,7 +42,7 @@ class Readiness {
     void on_ready(Instant now, Instant arrived, Rank from, const wire::Ready& body, bool holds);
     /// The member was dropped: its answer is not awaited.
     void leave_out(Rank rank);
-    /// These hold the object that travels with the OFFERs, so they need not answer.
+    /// The members hold the object that travels with the OFFERs, and need not answer.
     void on_done(const std::vector<wire::RankRun>& ranks);
 
     /// True if an OFFER was queued.
@@ -61,7 +61,7 @@ class Readiness {
 
     /// The members that have answered.
     [[nodiscard]] const RankSet& ready() const { return ready_; }
-    /// Those of them that hold the object already.
+    /// The members of ready() that hold the object already.
     [[nodiscard]] const RankSet& holders() const { return holders_; }
     /// The number of first blocks that no member needs, once all have answered.
     [[nodiscard]] std::uint32_t held_by_all() const { return is_complete() ? held_least_ : 0; }

@@ -126,7 +126,7 @@ class Receiver final : public Core {
     bool comes_with_offers_ = false;
     std::uint64_t object_bytes_ = 0;       ///< The object's size, as offered.
     std::uint64_t first_pass_heard_ = 0;   ///< Chunks that arrived when they were first sent.
-    std::uint64_t first_pass_placed_ = 0;  ///< Those of them that had room.
+    std::uint64_t first_pass_placed_ = 0;  ///< Chunks among these that had room.
 };
 
 }  // namespace stage::core

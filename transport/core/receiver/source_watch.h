@@ -39,7 +39,7 @@ class SourceWatch {
 /// A member's answers do not reach the source, whose packets arrive here.
 struct Unheard {
     Error why;
-    bool is_sources_fault = false;  ///< It hears no member at all.
+    bool is_sources_fault = false;  ///< The source hears no member at all.
 };
 /// Within stall_timeout of the first answer.
 [[nodiscard]] std::optional<Unheard> find_unheard(const ReadyResponder& ready,

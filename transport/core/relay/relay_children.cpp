@@ -101,7 +101,7 @@ void RelayChildren::on_request(Rank child, const wire::Request& request, Control
     }
 }
 
-/// One block makes the child leave.
+/// Tells each child of one wanted block that is absent here: that makes the child leave.
 void RelayChildren::on_begun(ControlQueue& out) {
     for (auto& [rank, child] : children_) {
         const auto absent = std::ranges::find_if(
@@ -253,7 +253,7 @@ void RelayChildren::on_loaded(BlockIndex block, bool is_good, ControlQueue& out)
     }
 }
 
-/// Its descriptor is all that there is to send.
+/// True if the block's descriptor is all that there is to send.
 bool RelayChildren::is_hole(BlockIndex block) const {
     return holdings_.chunks(block) == 0 && !holdings_.describe(block, 1).empty();
 }

@@ -236,7 +236,7 @@ void RelayReceiver::on_leave(const wire::Ending& from_below) {
     }
 }
 
-/// Those whose parents of a further stripe leave them hear of it by the first tree.
+/// Members whose parents of a further stripe leave them hear of it by the first tree.
 void RelayReceiver::on_release(Instant now,
                                const wire::Ending& release,
                                const Destination& from) {

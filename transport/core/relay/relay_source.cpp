@@ -153,7 +153,7 @@ void RelaySource::on_pulse(Instant now, Rank child, const wire::Pulse& pulse) {
     progress_.on_gained(now, first().gained());
 }
 
-/// Those behind a member that is dropped go on now: they could not before.
+/// The members behind a dropped member go on now: they could not before.
 void RelaySource::on_leave(Instant now, const wire::Ending& leave) {
     if (fail(leave.rank, Error{blame_of(leave.outcome), leave.why})) {
         progress_.on_moved(now);

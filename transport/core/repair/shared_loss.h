@@ -35,7 +35,7 @@ class SharedLoss {
         Rank from;
         /// What was sent to the group within this time is still in flight.
         Duration window;
-        /// It asks the source because no peer gave them (docs/protocol, 7.3).
+        /// The member asks the source because no peer gave the chunks (docs/protocol, 7.3).
         bool is_lost_by_peers = false;
     };
 

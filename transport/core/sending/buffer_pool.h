@@ -68,7 +68,7 @@ class BufferPool {
     std::uint32_t blocks_max_;
     std::uint32_t spare_blocks_;
     std::map<BlockIndex, Entry> entries_;
-    /// Those of them that may be evicted, by when they were touched: the oldest first.
+    /// The entries that may be evicted, by when they were touched: the oldest first.
     std::map<std::uint64_t, BlockIndex> evictable_;
     std::uint64_t touches_ = 0;
 };

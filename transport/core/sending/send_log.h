@@ -28,7 +28,7 @@ class SendLog {
     /// The packets between two packet numbers, the first included.
     struct Span {
         std::uint32_t packets = 0;  ///< Packets to the group.
-        std::uint64_t bytes = 0;    ///< Their bytes on the wire.
+        std::uint64_t bytes = 0;    ///< Bytes of the packets on the wire.
         Duration time{};            ///< From the departure of the first to that of the last.
     };
     /// Empty if one of the two was forgotten or never sent. Requires first <= last.
@@ -42,7 +42,7 @@ class SendLog {
     [[nodiscard]] std::uint64_t next() const { return next_; }
     /// Packets of the stream that left.
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
-    /// Those of them before this number; 0 if it was forgotten.
+    /// The stream's packets before `number`; 0 if that was forgotten.
     [[nodiscard]] std::uint64_t packets_before(std::uint64_t number) const;
 
   private:

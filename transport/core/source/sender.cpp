@@ -450,7 +450,7 @@ void Sender::read_on_demand(Instant now) {
     pass().read_below(reading_.below());
 }
 
-/// Their reports, and no others, count from now on.
+/// The representatives' reports, and no others, count from now on.
 void Sender::name_representatives(Instant now) {
     const std::vector<Rank> ranks = representatives_.ranks();
     board_.represent(now, ranks);

@@ -23,7 +23,7 @@ class CompressionPolicy {
         Instant end;             ///< When it had been compressed, if it was.
         std::size_t bytes = 0;   ///< Bytes of the block.
         std::size_t sent = 0;    ///< Bytes that travel.
-        bool was_tried = false;  ///< It was compressed, whether or not that saved bytes.
+        bool was_tried = false;  ///< The block was compressed, even if that saved no bytes.
     };
 
     /// `link`: the known throughput of the link, bytes per second; 0: not known.

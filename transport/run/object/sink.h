@@ -15,7 +15,7 @@ namespace stage {
 /// What became of a block.
 enum class Placing : unsigned char {
     placed,    ///< Written; read_back() can return it.
-    deferred,  ///< Its place is not known yet; nothing of it was kept.
+    deferred,  ///< The block's place is not known yet; nothing of it was kept.
     /// Not wanted here (the destination is left as it is); read_back() cannot return it.
     discarded,
 };
