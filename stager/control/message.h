@@ -53,7 +53,7 @@ inline constexpr std::size_t kMaxPathBytes = 4096;            ///< PATH_MAX.
 inline constexpr std::size_t kMaxNameBytes = 255;             ///< A node's name.
 inline constexpr std::size_t kMaxSentenceBytes = 4096;
 inline constexpr std::size_t kMaxDirectories = 64;          ///< Directories in a verdict.
-inline constexpr std::size_t kMaxDroppedBytes = 8U << 10U;  ///< Names of a verdict's nodes.
+inline constexpr std::size_t kMaxDroppedBytes = 8U << 10U;  ///< Names of dropped nodes.
 inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more belong in a @list.
 
 /// The step of a stage that belongs to the whole job.

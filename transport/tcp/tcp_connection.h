@@ -65,7 +65,7 @@ class TcpConnection {
     bool is_heard_ = false;
     bool was_reset_ = false;
     bool has_first_ = false;      ///< A packet was delivered.
-    std::size_t frame_left_ = 0;  ///< Bytes of the present frame that have not come.
+    std::size_t frame_left_ = 0;  ///< Bytes of the present frame not yet delivered.
     std::size_t packet_bytes_ = 0;
     std::vector<std::byte> waiting_;
     std::size_t waiting_from_ = 0;

@@ -61,7 +61,7 @@ class UdpDriver final : public Driver {
         int fd = -1;
         bool can_segment = true;
         bool fragments = false;  ///< The kernel fragments datagrams longer than the MTU.
-        bool carries = true;     ///< False: the interface is known to have no link.
+        bool carries = true;     ///< False: packets are known not to leave the host.
         std::uint32_t asked = 0;
     };
 

@@ -51,7 +51,7 @@ class TargetTree final : public PlacedTarget {
     [[nodiscard]] Status take_index();
     [[nodiscard]] Status drop_owners();
     [[nodiscard]] Status make_all();
-    /// The offset in kept_ of the object's `offset`.
+    /// The offset in kept_ of the entry's `offset`.
     [[nodiscard]] std::uint64_t kept_at(std::uint64_t offset) const;
 
     ManifestEntry entry_;
