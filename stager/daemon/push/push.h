@@ -98,7 +98,7 @@ class Push {
     PushToken token_ = random_value<PushToken>();
     unsigned open_looks_ = 0;  ///< The other nodes' preflight, the check of this node's disk.
     std::optional<StageKey> round_;
-    std::vector<std::string> members_;  ///< Of the round, by rank.
+    std::vector<std::string> members_;  ///< The names of the round's members, by rank.
     /// How the last round that ended went over the network: see Stage::explanation().
     nlohmann::json transport_ = nlohmann::json::object();
 

@@ -40,7 +40,7 @@ struct NodeShare {
     double seconds = 0;
 };
 
-/// Of a double that a worker may have made up, too: below 0 and not a number are 0.
+/// Rounds down a double that a worker may have made up, too: below 0 and not a number are 0.
 std::uint64_t whole(double number) {
     constexpr double kMost = 9e18;
     return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;

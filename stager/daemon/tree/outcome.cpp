@@ -16,7 +16,7 @@ constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
 constexpr std::array kReported{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
-/// The same on all nodes, so that one is enough.
+/// What all nodes have alike, so that one report is enough.
 constexpr const char* kOfAll = "packet_payload";
 constexpr std::array kHappened{"group_unheard", "group_relayed"};
 

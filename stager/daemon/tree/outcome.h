@@ -15,7 +15,7 @@ namespace stage {
 
 struct NodeOutcome {
     VerdictState state = VerdictState::ok;  ///< ok, partial or failed.
-    Blame blame = Blame::user;              ///< Of what is not ok.
+    Blame blame = Blame::user;              ///< The party to blame for what is not ok.
     std::string sentence;                   ///< What is missing, or why it failed.
     std::string statistics;                 ///< From statistics_to_tell().
 
