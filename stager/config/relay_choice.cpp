@@ -60,7 +60,7 @@ std::string times_as_long(std::uint64_t other, std::uint64_t chosen) {
 
 RelayChoice choose_relay(const RelayFacts& facts) {
     if (facts.asked == RelayShape::two_trees) {
-        return {.two_trees = true, .why = "two trees, as asked for"};
+        return {.relay = Relay::two_trees(), .why = "two trees, as asked for"};
     }
     if (facts.asked == RelayShape::chain) {
         return {.why = "a chain, as asked for"};
@@ -74,11 +74,11 @@ RelayChoice choose_relay(const RelayFacts& facts) {
     const std::uint64_t one = tree_cost(facts, degree);
     const bool are_many = facts.members >= kTwoTreesMembers;
     if (are_many && two + two / kLeastGain < one) {
-        return {.two_trees = true,
+        return {.relay = Relay::two_trees(),
                 .why = "two trees: a chain would take " + times_as_long(chain, two)};
     }
     if (degree > 1) {
-        return {.degree = degree,
+        return {.relay = Relay::tree(degree),
                 .why = "a tree of degree " + std::to_string(degree) + ": a chain would take " +
                        times_as_long(chain, one)};
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "transport/settings/choices.h"
+#include "transport/settings/scheme.h"
 
 #include <cstdint>
 #include <string>
@@ -25,9 +26,8 @@ struct RelayFacts {
 };
 
 struct RelayChoice {
-    bool two_trees = false;
-    std::uint8_t degree = 1;  ///< The degree of the one tree; 1: a chain.
-    std::string why;          ///< What it is, and why: for users.
+    Relay relay{};
+    std::string why;  ///< What it is, and why: for users.
 };
 
 /// What lets the last member have the object first.

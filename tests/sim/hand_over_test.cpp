@@ -28,7 +28,7 @@ void all_handed_over(const Ran& ran, const std::vector<Rank>& unreached) {
         CAPTURE(rank);
         const core::Outcome& outcome = ran.world.host(rank).outcome();
         CHECK(outcome.phase == core::Phase::handed_over);
-        CHECK(outcome.relay_degree == 1);
+        CHECK(outcome.relay == Relay{});
         CHECK(outcome.unreached == unreached);
         CHECK(outcome.was_unreachable ==
               (std::ranges::find(unreached, Rank{rank}) != unreached.end()));
@@ -92,7 +92,7 @@ TEST_CASE("a member that fails while the group is handed over knows of the relay
         CAPTURE(rank);
         const core::Outcome& outcome = ran.world.host(rank).outcome();
         CHECK(outcome.phase == (rank == 3 ? core::Phase::failed : core::Phase::handed_over));
-        CHECK(outcome.relay_degree == 1);
+        CHECK(outcome.relay == Relay{});
     }
     CHECK(ran.world.host(3).outcome().why);
 }

@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     # A relay's receiver assembles blocks as a multicast receiver does.
     "transport/core/relay": MEMBER + ["transport/core/receiver"],
     "transport/run/object": OBJECT,
-    "transport/run": OBJECT + ["transport/fabric", "transport/seal", "transport/core/source", "transport/core/receiver"]
+    "transport/run": OBJECT + SETTINGS + ["transport/fabric", "transport/seal", "transport/core/source", "transport/core/receiver"]
     + ["transport/core/relay"],
     "transport/run/memory": OBJECT + ["transport/run", "transport/fabric"],
     "transport/udp": FABRIC,

@@ -108,7 +108,7 @@ BroadcastReport send_broadcast(const BroadcastConfig& config,
     SourceIo object{source,
                     {.is_allowed = config.may_compress,
                      .link_bytes_per_s = static_cast<double>(config.rate_max_bytes_per_s)}};
-    const auto core = make_core(member.core(), shape_of(source), config.relay_degree, prng);
+    const auto core = make_core(member.core(), shape_of(source), config.scheme, prng);
     BroadcastReport report = member.run(*core, object, watcher);
     report.shortened = object.shortened();
     return report;
@@ -121,7 +121,7 @@ BroadcastReport receive_broadcast(const BroadcastConfig& config,
     Member member{config, driver};
     Prng prng{config.seed};
     SinkIo object{sink};
-    const auto core = make_core(member.core(), {}, config.relay_degree, prng);
+    const auto core = make_core(member.core(), {}, config.scheme, prng);
     BroadcastReport report = member.run(*core, object, watcher);
     if (report.outcome.is_unconnected) {
         report.outcome.why = driver.no_connection(

@@ -15,6 +15,7 @@
 #include "transport/run/object/spare_buffers.h"
 #include "transport/run/session.h"
 #include "transport/seal/session_seal.h"
+#include "transport/settings/scheme.h"
 
 #include <string>
 #include <vector>
@@ -31,9 +32,8 @@ struct BroadcastConfig : core::BroadcastSettings {
     seal::SessionId session{};
     /// The source may compress blocks where that makes it faster.
     bool may_compress = false;
-    /// Not 0: the members form a tree of this degree, or core::kTwoTrees, over reliable
-    /// unicast, instead of a multicast group (core/relay).
-    std::uint32_t relay_degree = 0;
+    /// The driver's fabric must fit: a relay needs reliable unicast.
+    Scheme scheme;
     /// A receiver's buffers on disk, at most kSpillBlocks; null: it has none.
     SpareBuffers* spare = nullptr;
     /// Seed of the core's random numbers; from getrandom() except in tests.

@@ -26,7 +26,8 @@ seal::SessionKeys keys_of(const BroadcastConfig& config) {
     keys.session = config.session;
     keys.own = config.own;
     keys.version = config.version;
-    keys.flows_apart = static_cast<std::uint8_t>(core::relay_stripes(config.relay_degree));
+    const Relay* relay = relay_of(config.scheme);
+    keys.flows_apart = static_cast<std::uint8_t>(relay != nullptr ? relay->stripes() : 1);
     keys.members = config.members;
     return keys;
 }

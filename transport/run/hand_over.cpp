@@ -8,9 +8,9 @@
 namespace stage {
 
 BroadcastConfig relay_after(const BroadcastConfig& multicast, const core::Outcome& outcome) {
-    invariant(outcome.relay_degree > 0, "a relay follows a hand-over");
+    invariant(outcome.relay.has_value(), "a relay follows a hand-over");
     BroadcastConfig relay = core::with_default_timeouts(multicast);
-    relay.relay_degree = outcome.relay_degree;
+    relay.scheme = *outcome.relay;
     relay.session = seal::relay_session(multicast.session);
     relay.unreached_policy = UnreachedPolicy::fetch;
     // All members are known to run.

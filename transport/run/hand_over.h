@@ -8,7 +8,7 @@
 
 namespace stage {
 
-/// The configuration of the relay. Requires that the outcome has a relay_degree. The caller
+/// The configuration of the relay. Requires that the outcome has a relay. The caller
 /// sets anew the carrier and what this member holds.
 [[nodiscard]] BroadcastConfig relay_after(const BroadcastConfig& multicast,
                                           const core::Outcome& outcome);

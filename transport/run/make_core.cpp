@@ -9,21 +9,21 @@ namespace stage {
 
 std::unique_ptr<core::Core> make_core(const core::CoreConfig& config,
                                       const core::ObjectShape& object,
-                                      std::uint32_t relay_degree,
+                                      const Scheme& scheme,
                                       Prng& prng,
                                       const core::Limits& limits) {
     const bool is_source = config.own == config.source;
-    if (relay_degree == 0) {
+    const Relay* relay = relay_of(scheme);
+    if (relay == nullptr) {
         if (is_source) {
             return std::make_unique<core::Sender>(config, object, prng, limits);
         }
         return std::make_unique<core::Receiver>(config, prng, limits);
     }
     if (is_source) {
-        return std::make_unique<core::RelaySource>(config, object, relay_degree);
+        return std::make_unique<core::RelaySource>(config, object, *relay);
     }
-    return std::make_unique<core::RelayReceiver>(
-        config, relay_degree, core::RelayLimits{}, limits);
+    return std::make_unique<core::RelayReceiver>(config, *relay, core::RelayLimits{}, limits);
 }
 
 }  // namespace stage

@@ -5,16 +5,16 @@
 #include "transport/core/base/core.h"
 #include "transport/core/base/limits.h"
 #include "transport/core/base/object_shape.h"
+#include "transport/settings/scheme.h"
 
 #include <memory>
 
 namespace stage {
 
-/// `object`: of the source; a receiver learns it from the OFFER. `relay_degree`: 0 is multicast
-/// (BroadcastConfig::relay_degree). `prng` must outlive the core.
+/// `object`: of the source; a receiver learns it from the OFFER. `prng` must outlive the core.
 [[nodiscard]] std::unique_ptr<core::Core> make_core(const core::CoreConfig& config,
                                                     const core::ObjectShape& object,
-                                                    std::uint32_t relay_degree,
+                                                    const Scheme& scheme,
                                                     Prng& prng,
                                                     const core::Limits& limits = {});
 

@@ -1,6 +1,5 @@
 #include "stager/worker/broadcast/network.h"
 
-#include "transport/core/relay/relay_tree.h"
 #include "transport/fabrics/fabrics.h"
 
 #include <algorithm>
@@ -53,7 +52,7 @@ Result<Network> Network::among(const CardTable& cards,
     return network;
 }
 
-Result<Joined> Network::join(std::uint32_t relay_degree, std::uint64_t rate_max) {
+Result<Joined> Network::join(const Scheme& scheme, std::uint64_t rate_max) {
     if (lines_.empty()) {
         return Error{Blame::internal, "no fabric is left by which all members can go on"};
     }
@@ -62,7 +61,8 @@ Result<Joined> Network::join(std::uint32_t relay_degree, std::uint64_t rate_max)
     JoinPlan plan = plan_;
     plan.places = std::move(line.places);
     plan.rate_max = rate_max;
-    plan.children_max = std::max(core::relay_children_max(relay_degree), 1U);
+    const Relay* relay = relay_of(scheme);
+    plan.children_max = relay != nullptr ? relay->degree() : 1;
     return line.fabric->join(std::move(line.endpoint), plan);
 }
 

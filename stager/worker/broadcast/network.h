@@ -6,6 +6,7 @@
 
 #include "pmix/business_card.h"
 #include "transport/fabric/fabric.h"
+#include "transport/settings/scheme.h"
 
 #include <vector>
 
@@ -24,9 +25,9 @@ class Network {
     /// Whether the broadcast begins as a relay.
     [[nodiscard]] bool relays() const { return !lines_.front().fabric->has_multicast(); }
 
-    /// Joins in the next fabric. `relay_degree`: of the relay, if it is one; `rate_max`: bytes
-    /// per second, 0: no limit. Fails (Blame::internal) if no fabric is left.
-    [[nodiscard]] Result<Joined> join(std::uint32_t relay_degree, std::uint64_t rate_max);
+    /// Joins in the next fabric. `rate_max`: bytes per second, 0: no limit. Fails
+    /// (Blame::internal) if no fabric is left.
+    [[nodiscard]] Result<Joined> join(const Scheme& scheme, std::uint64_t rate_max);
 
   private:
     struct Line {

@@ -1,13 +1,19 @@
 #include "stager/worker/broadcast/wiring.h"
 
 #include "transport/base/random_value.h"
-#include "transport/core/relay/relay_tree.h"
 #include "transport/fabrics/fabrics.h"
 #include "transport/seal/algorithms.h"
 
 #include <algorithm>
 
 namespace stage {
+namespace {
+
+Relay relay_in(const Card& card) {
+    return Relay::of_number(card.relay_degree).value_or(Relay{});
+}
+
+}  // namespace
 
 Result<Card> make_card(Rank own,
                        const std::string& node,
@@ -29,13 +35,11 @@ Result<Card> make_card(Rank own,
     return card;
 }
 
-std::uint8_t relay_degree_for(std::uint64_t object_bytes,
-                              std::size_t members,
-                              RelayShape asked) {
+Relay relay_for(std::uint64_t object_bytes, std::size_t members, RelayShape asked) {
     const RelayChoice choice = choose_relay({.object_bytes = object_bytes,
                                              .members = static_cast<std::uint32_t>(members),
                                              .asked = asked});
-    return choice.two_trees ? static_cast<std::uint8_t>(core::kTwoTrees) : choice.degree;
+    return choice.relay;
 }
 
 Result<Wired> wire_up(Directory& directory,
@@ -65,7 +69,9 @@ BroadcastConfig broadcast_among(const CardTable& cards,
     for (const Card& card : cards) {
         config.members.push_back(card.incarnation);
     }
-    config.relay_degree = network.relays() ? cards[source.index()].relay_degree : 0;
+    if (network.relays()) {
+        config.scheme = relay_in(cards[source.index()]);
+    }
     config.seed = random_value<std::uint64_t>();
     return config;
 }
@@ -94,7 +100,7 @@ std::vector<std::string> names_of(const std::vector<Rank>& ranks, const CardTabl
 }
 
 void follow(const TransportChoice& choice, const CardTable& cards, BroadcastConfig& config) {
-    config.next_relay_degree = cards[config.source.index()].relay_degree;
+    config.next_relay = relay_in(cards[config.source.index()]);
     config.unreached_policy = choice.if_unreached;
 }
 

@@ -12,6 +12,7 @@
 #include "stager/worker/broadcast/interrupts.h"
 #include "stager/worker/broadcast/network.h"
 #include "transport/run/broadcast.h"
+#include "transport/settings/scheme.h"
 
 #include <string>
 #include <vector>
@@ -24,11 +25,11 @@ namespace stage {
                                      const std::string& node,
                                      const std::vector<Endpoint>& endpoints);
 
-/// The degree, for a card, by which an object of this size is relayed among `members`.
-/// Only the source knows the size; the others' degree counts for nothing.
-[[nodiscard]] std::uint8_t relay_degree_for(std::uint64_t object_bytes,
-                                            std::size_t members,
-                                            RelayShape asked = RelayShape::automatic);
+/// The relay, for a card, by which an object of this size goes among `members`. Only the source
+/// knows the size; what the others' cards say counts for nothing.
+[[nodiscard]] Relay relay_for(std::uint64_t object_bytes,
+                              std::size_t members,
+                              RelayShape asked = RelayShape::automatic);
 
 struct Wired {
     CardTable cards;

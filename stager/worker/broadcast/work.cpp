@@ -110,8 +110,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
         return run_alone(watcher);
     }
     BroadcastReport report = run_session(given, std::move(joined), watcher, wrap);
-    const std::uint32_t relay_degree = report.outcome.relay_degree;
-    if (relay_degree == 0) {
+    if (!report.outcome.relay) {
         return report;
     }
     if (report.outcome.phase == core::Phase::failed) {
@@ -119,7 +118,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
         refusing_sink_ = std::make_unique<RefusingSink>(
             report.outcome.why.value_or(Error{Blame::internal, "it failed without a reason"}));
     }
-    Result<Joined> next = network.join(relay_degree, given.rate_max_bytes_per_s);
+    Result<Joined> next = network.join(*report.outcome.relay, given.rate_max_bytes_per_s);
     if (!next) {
         report.outcome.phase = core::Phase::failed;
         report.outcome.culprit = given.own;
@@ -157,7 +156,7 @@ BroadcastReport Work::run_session(const BroadcastConfig& given,
         return send_broadcast(config, driver, *files_, watcher);
     }
     std::optional<SpillFile> spill;  // (No packet of a connection is lost: a relay needs none.)
-    if (!spill_directory_.empty() && config.relay_degree == 0) {
+    if (!spill_directory_.empty() && config.carrier.has_multicast) {
         config.spare = &spill.emplace(spill_directory_, kSpillBlocks);
     }
     return receive_broadcast(config, driver, *sink_, watcher);

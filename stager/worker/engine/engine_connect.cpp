@@ -78,7 +78,7 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     }
     TRY(auto endpoints, open_endpoints(options, group));
     TRY(auto card, make_card(group.own, "", endpoints));
-    card.relay_degree = relay_degree_for(bytes, group.size, options.relay);
+    card.relay_degree = relay_for(bytes, group.size, options.relay).number();
     TRY(put_key(group, card));
     TRY(auto wired, wire_up(*group.directory, card, options.connect_timeout, interrupts));
     if (group.size == 1) {
@@ -104,7 +104,7 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
     follow(
         choose_transport(facts_of(ready.cards, options.transport)), ready.cards, ready.config);
     TRY(ready.joined,
-        ready.network.join(ready.config.relay_degree, ready.config.rate_max_bytes_per_s));
+        ready.network.join(ready.config.scheme, ready.config.rate_max_bytes_per_s));
     return ready;
 }
 

@@ -195,7 +195,7 @@ Result<BroadcastConfig> Stage::connect() {
         return alone;
     }
     TRY(auto card, make_card(setup_.rank, setup_.nodes[setup_.rank.index()], endpoints_));
-    card.relay_degree = relay_degree_for(work_->bytes_expected(), setup_.nodes.size());
+    card.relay_degree = relay_for(work_->bytes_expected(), setup_.nodes.size()).number();
     const Bytes offer = work_->offer();
     card.offer.assign(offer.begin(), offer.end());
     TRY(auto directory, open_directory());
@@ -214,7 +214,7 @@ Result<BroadcastConfig> Stage::connect() {
     follow(setup_, config);
     follow(choose_transport(transport_facts({})), cards_, config);
     config.version = wired.agreement.version;
-    TRY(auto joined, network_.join(config.relay_degree, config.rate_max_bytes_per_s));
+    TRY(auto joined, network_.join(config.scheme, config.rate_max_bytes_per_s));
     joined_ = std::move(joined);
     return config;
 }

@@ -41,13 +41,12 @@ inline core::CoreConfig multicast_config(ByteReader& input, std::uint16_t own) {
     return config;
 }
 
-/// The lowest two bits are the degree less 1, for next_relay_degree; the highest: two trees.
+/// The lowest two bits are the degree less 1, for next_relay; the highest: two trees.
 inline core::CoreConfig relay_config(ByteReader& input, std::uint16_t own) {
     const unsigned how = input.u8();
     core::CoreConfig config = driven_member(own);
     config.chunk_bytes = kRelayChunkBytes;
-    config.next_relay_degree =
-        static_cast<std::uint8_t>((how & 128U) != 0 ? core::kTwoTrees : 1U + how % 4U);
+    config.next_relay = (how & 128U) != 0 ? Relay::two_trees() : Relay::tree(1U + how % 4U);
     config.drops_failed = (how & 4U) != 0;
     if ((how & 8U) != 0 && config.own != config.source) {
         config.held_before = {{.first = BlockIndex{0}, .count = 1}};

@@ -131,7 +131,7 @@ bool fuzz_one(Bytes input) {
     ByteReader reader{input};
     const std::uint32_t blocks = 1U + reader.u8() % 6U;
     const core::CoreConfig config = relay_config(reader, kOwn);
-    core::RelayReceiver core{config, config.next_relay_degree};
+    core::RelayReceiver core{config, config.next_relay};
     DrivenCore<DrivenConnections> driven{reader, blocks, config, core};
     driven.run();
     return driven.has_finished();

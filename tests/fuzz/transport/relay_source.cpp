@@ -78,7 +78,7 @@ bool fuzz_one(Bytes input) {
     const core::CoreConfig config = relay_config(reader, 0);
     core::RelayLimits limits;
     limits.descriptors_max = 1;
-    core::RelaySource core{config, shape, config.next_relay_degree, limits};
+    core::RelaySource core{config, shape, config.next_relay, limits};
     DrivenCore<DrivenConnections> driven{reader, shape.blocks, config, core};
     driven.run();
     return driven.has_finished();

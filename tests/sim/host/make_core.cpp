@@ -39,7 +39,7 @@ std::unique_ptr<core::Core> make_core(const Plan& plan, std::uint16_t rank, Prng
     }
     const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
                                   .object_bytes = plan.object_bytes()};
-    return stage::make_core(config, shape, 0, prng, limits);
+    return stage::make_core(config, shape, Multicast{}, prng, limits);
 }
 
 }  // namespace stage::sim

@@ -143,8 +143,8 @@ RelayPlan drawn(std::uint64_t seed) {
     };
     RelayPlan plan;
     plan.members = 2 + below(20);
-    plan.degree = 1 + below(4);
-    plan.degree = plan.degree > 3 ? core::kTwoTrees : plan.degree;
+    const std::uint32_t degree = 1 + below(4);
+    plan.relay = degree > 3 ? Relay::two_trees() : Relay::tree(degree);
     plan.object_bytes = 1 + prng.next() % (24U << 20U);
     plan.chunk_bytes = below(2) == 0 ? 8928 : 1444;
     plan.stall_timeout = 6s;
@@ -158,7 +158,7 @@ std::string text_of(const RelayPlan& plan) {
         return std::to_string(time / std::chrono::milliseconds{1}) + " ms";
     };
     std::string text = "members " + std::to_string(plan.members) + ", degree " +
-                       std::to_string(plan.degree) + ", bytes " +
+                       std::to_string(plan.relay.number()) + ", bytes " +
                        std::to_string(plan.object_bytes) + ", chunks " +
                        std::to_string(plan.chunk_bytes) + ", delay " + in_ms(plan.delay) +
                        (plan.drops_failed ? ", drops" : "");
@@ -266,7 +266,7 @@ RelayPlan relay_after(const World& world, std::uint64_t seed) {
     Prng prng{seed};
     RelayPlan relay;
     relay.members = world.plan().members;
-    relay.degree = prng.below(4) == 0 ? core::kTwoTrees : world.host(0).outcome().relay_degree;
+    relay.relay = prng.below(4) == 0 ? Relay::two_trees() : *world.host(0).outcome().relay;
     relay.object_bytes = world.plan().object_bytes();
     relay.chunk_bytes = 16'384;
     relay.stall_timeout = 6s;

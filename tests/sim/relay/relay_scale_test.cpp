@@ -24,12 +24,9 @@ RelayPlan plan_of_row() {
     plan.bytes_per_s = number_of("MBITS", 10'000) * 125'000;
     plan.chunk_bytes = static_cast<std::uint32_t>(number_of("CHUNK", 131'072));
     plan.disk_bytes_per_s = 64'000'000'000;
-    plan.degree = static_cast<std::uint32_t>(number_of("DEGREE", 0));
-    if (plan.degree == 0) {
-        const RelayChoice choice =
-            choose_relay({.object_bytes = plan.object_bytes, .members = plan.members});
-        plan.degree = choice.two_trees ? core::kTwoTrees : choice.degree;
-    }
+    const auto asked = Relay::of_number(static_cast<std::uint8_t>(number_of("DEGREE", 0)));
+    plan.relay = asked.value_or(
+        choose_relay({.object_bytes = plan.object_bytes, .members = plan.members}).relay);
     return plan;
 }
 
@@ -53,7 +50,7 @@ TEST_CASE("a relay of many members", "[.][relay-scale]") {
         static_cast<unsigned long long>(plan.object_bytes >> 20U),
         static_cast<unsigned long long>(plan.bytes_per_s / 125'000),
         plan.chunk_bytes,
-        plan.degree,
+        unsigned{plan.relay.number()},
         took / wire,
         (took - wire).count() * static_cast<double>(plan.bytes_per_s) / 1e6,
         static_cast<double>(most_sent) / static_cast<double>(plan.object_bytes),

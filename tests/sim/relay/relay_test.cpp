@@ -68,7 +68,7 @@ TEST_CASE("two trees carry an object in little more than its wire time", "[relay
     for (const std::uint32_t members : {2U, 3U, 4U, 16U, 65U}) {
         CAPTURE(members);
         RelayWorld world{
-            {.members = members, .degree = core::kTwoTrees, .object_bytes = 64U << 20U}};
+            {.members = members, .relay = Relay::two_trees(), .object_bytes = 64U << 20U}};
         world.run(60s);
         expect_all_released(world, members);
         CHECK(ratio(world) < 1.06);
@@ -85,7 +85,7 @@ TEST_CASE("two trees reach many members soon", "[relay]") {
     RelayWorld chain{plan};
     chain.run(60s);
     expect_all_released(chain, plan.members);
-    plan.degree = core::kTwoTrees;
+    plan.relay = Relay::two_trees();
     RelayWorld trees{plan};
     trees.run(60s);
     expect_all_released(trees, plan.members);
@@ -97,7 +97,7 @@ TEST_CASE("a member of two trees that crashes is passed over", "[relay]") {
     for (const std::uint32_t crashed : {8U, 7U, 4U, 11U, 15U}) {
         CAPTURE(crashed);
         RelayWorld world{{.members = 16,
-                          .degree = core::kTwoTrees,
+                          .relay = Relay::two_trees(),
                           .object_bytes = 32U << 20U,
                           .stall_timeout = 3s,
                           .crashes = {{crashed, 1s}}}};
@@ -112,7 +112,7 @@ TEST_CASE("a member of two trees that crashes is passed over", "[relay]") {
 
 TEST_CASE("where the roots of both trees crash the others complete", "[relay]") {
     RelayWorld world{{.members = 16,
-                      .degree = core::kTwoTrees,
+                      .relay = Relay::two_trees(),
                       .object_bytes = 32U << 20U,
                       .stall_timeout = 3s,
                       .crashes = {{7, 1s}, {8, 1500ms}},
@@ -129,7 +129,7 @@ TEST_CASE("where the roots of both trees crash the others complete", "[relay]") 
 
 TEST_CASE("a member of two trees that stops is left after a moment", "[relay]") {
     RelayWorld world{{.members = 16,
-                      .degree = core::kTwoTrees,
+                      .relay = Relay::two_trees(),
                       .object_bytes = 64U << 20U,
                       .stops = {{8, {.from = 1s, .until = 20s}}}}};
     world.run(90s);
@@ -144,13 +144,13 @@ TEST_CASE("a member of two trees that stops is left after a moment", "[relay]") 
 }
 
 TEST_CASE("a small object reaches many members soon by a tree", "[relay]") {
-    const std::uint32_t degree =
-        choose_relay({.object_bytes = 100'000, .members = 1000, .hop_bytes = 20'000}).degree;
-    CHECK(degree > 1);
-    RelayWorld tree{{.members = 1000, .degree = degree, .object_bytes = 100'000}};
+    const Relay relay =
+        choose_relay({.object_bytes = 100'000, .members = 1000, .hop_bytes = 20'000}).relay;
+    CHECK(relay.degree() > 1);
+    RelayWorld tree{{.members = 1000, .relay = relay, .object_bytes = 100'000}};
     tree.run(60s);
     expect_all_released(tree, 1000);
-    RelayWorld chain{{.members = 1000, .degree = 1, .object_bytes = 100'000}};
+    RelayWorld chain{{.members = 1000, .relay = {}, .object_bytes = 100'000}};
     chain.run(60s);
     expect_all_released(chain, 1000);
     CHECK(*tree.last_held() * 5 < *chain.last_held());
@@ -158,16 +158,16 @@ TEST_CASE("a small object reaches many members soon by a tree", "[relay]") {
 
 TEST_CASE("a member whose path drops long segments connects to the same parent again",
           "[relay]") {
-    const std::uint32_t degree = GENERATE(1U, core::kTwoTrees);
-    CAPTURE(degree);
+    const Relay relay = GENERATE(Relay{}, Relay::two_trees());
+    CAPTURE(relay.number());
     RelayWorld world{{.members = 6,
-                      .degree = degree,
+                      .relay = relay,
                       .object_bytes = 16U << 20U,
                       .narrow_paths = {{1, 1}, {3, 2}}}};
     world.run(60s);
     expect_all_released(world, 6);
     CHECK(*world.last_held() < world.wire_time() * 5 / 4 + 1500ms);
-    const std::uint32_t trees = degree == 1 ? 1 : 2;
+    const std::uint32_t trees = relay.stripes();
     CHECK(world.times_connected(1) == 2 * trees);
     CHECK(world.times_connected(2) == 1 * trees);
     CHECK(world.times_connected(3) == 3 * trees);
@@ -231,7 +231,7 @@ TEST_CASE("a member that crashes while it finishes is awaited for one time-out",
 TEST_CASE("where both parents of a member crash it completes all the same", "[relay]") {
     // Of 16, rank 5 has rank 6 above it in the first tree and rank 3 in the second one.
     RelayWorld world{{.members = 16,
-                      .degree = core::kTwoTrees,
+                      .relay = Relay::two_trees(),
                       .object_bytes = 32U << 20U,
                       .stall_timeout = 3s,
                       .crashes = {{6, 1s}, {3, 1s}},
@@ -248,8 +248,8 @@ TEST_CASE("a fault among those that are done does not make a slow member a faile
           "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 256U << 20U, .slow_links = {{3, 4'000'000}}};
     SECTION("one stops, and counts twice for a while") {
-        plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
-        CAPTURE(plan.degree);
+        plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
+        CAPTURE(plan.relay.number());
         plan.stops = {{1, {.from = 18s, .until = 21s}}};
         RelayWorld world{plan};
         world.run(300s);
@@ -271,9 +271,9 @@ TEST_CASE("a fault among those that are done does not make a slow member a faile
 TEST_CASE("of a crashed member and others that finish slowly the crashed one failed",
           "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 16U << 20U, .stall_timeout = 3s};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     const std::uint32_t crashed = GENERATE(1U, 3U, 4U, 5U);
-    CAPTURE(plan.degree, crashed);
+    CAPTURE(plan.relay.number(), crashed);
     plan.crashes = {{crashed, 5s}};
     for (std::uint32_t rank = 1; rank < plan.members; ++rank) {
         plan.slow_finishes[rank] = 9s;
@@ -294,11 +294,11 @@ TEST_CASE("of a crashed member and others that finish slowly the crashed one fai
 // (The source may hear late that the end of a long chain is connected.)
 TEST_CASE("a first read that takes longer than a time-out drops no member", "[relay]") {
     const std::uint32_t members = GENERATE(2U, 4U, 100U);
-    const std::uint32_t degree = GENERATE(1U, 2U, core::kTwoTrees);
+    const Relay relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     const bool has_holder = GENERATE(false, true);
-    CAPTURE(members, degree, has_holder);
+    CAPTURE(members, relay.number(), has_holder);
     RelayPlan plan{.members = members,
-                   .degree = degree,
+                   .relay = relay,
                    .object_bytes = 2U << 20U,
                    .slow_disks = {{0, 200'000}},
                    .stall_timeout = 3s,
@@ -329,8 +329,8 @@ TEST_CASE("the source soon knows what the end of a long chain does", "[relay]") 
 // Those behind them find a parent before their own time-out, and the source's.
 TEST_CASE("where many neighbours are silent, none behind them is dropped", "[relay]") {
     RelayPlan plan{.members = 30, .object_bytes = 128U << 20U, .drops_failed = true};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
-    CAPTURE(plan.degree);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
+    CAPTURE(plan.relay.number());
     std::vector<std::uint32_t> silent;
     for (std::uint32_t rank = 5; rank < 20; ++rank) {
         plan.stops[rank] = {.from = 2s, .until = 1000s};
@@ -342,9 +342,9 @@ TEST_CASE("where many neighbours are silent, none behind them is dropped", "[rel
 }
 
 TEST_CASE("where the source crashes, all members end together", "[relay]") {
-    const std::uint32_t degree = GENERATE(1U, 2U, core::kTwoTrees);
+    const Relay relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     RelayWorld world{{.members = 12,
-                      .degree = degree,
+                      .relay = relay,
                       .object_bytes = 64U << 20U,
                       .stall_timeout = 6s,
                       .crashes = {{0, 1s}}}};
@@ -362,13 +362,16 @@ TEST_CASE("where the source crashes, all members end together", "[relay]") {
 // all blocks each time.
 TEST_CASE("a member that connects again for ever is named", "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 32U << 20U, .stall_timeout = 6s};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     const std::uint32_t flapping = GENERATE(1U, 3U, 5U);
     plan.flapping[flapping] = GENERATE(50ms, 200ms, 1500ms);
     if (GENERATE(false, true)) {
         plan.held_before[flapping] = {{.first = BlockIndex{0}, .count = 4}};
     }
-    CAPTURE(plan.degree, flapping, plan.flapping[flapping].count(), plan.held_before.size());
+    CAPTURE(plan.relay.number(),
+            flapping,
+            plan.flapping[flapping].count(),
+            plan.held_before.size());
     SECTION("soon, where the others take long") {
         plan.slow_links[flapping == 5 ? 4 : 5] = 700'000;
     }
@@ -384,9 +387,9 @@ TEST_CASE("a member that connects again for ever is named", "[relay]") {
 
 TEST_CASE("where firewalls close all ports each member soon names its parent", "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 2U << 20U};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     const auto firewall = GENERATE(RelayPlan::Firewall::rejects, RelayPlan::Firewall::drops);
-    CAPTURE(plan.degree, static_cast<int>(firewall));
+    CAPTURE(plan.relay.number(), static_cast<int>(firewall));
     const bool is_first_alone = GENERATE(false, true);
     for (std::uint32_t rank = 0; rank < (is_first_alone ? 1 : plan.members); ++rank) {
         plan.firewalls[rank] = firewall;
@@ -394,8 +397,7 @@ TEST_CASE("where firewalls close all ports each member soon names its parent", "
     RelayWorld world{plan};
     world.run(100s);
     CHECK(world.now() < 40s);
-    const core::RelayTree tree{
-        .members = plan.members, .source = Rank{0}, .degree = plan.degree};
+    const core::RelayTree tree{.members = plan.members, .source = Rank{0}, .relay = plan.relay};
     for (std::uint32_t rank = 1; rank < plan.members; ++rank) {
         CAPTURE(rank);
         const core::Outcome& outcome = world.outcome(rank);
@@ -409,7 +411,7 @@ TEST_CASE("where firewalls close all ports each member soon names its parent", "
 
 TEST_CASE("a member whose ports are closed is passed over", "[relay]") {
     RelayPlan plan{.members = 8, .object_bytes = 16U << 20U};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     plan.firewalls = {{1, RelayPlan::Firewall::drops},
                       {2, RelayPlan::Firewall::drops},
                       {3, RelayPlan::Firewall::rejects}};
@@ -420,9 +422,9 @@ TEST_CASE("a member whose ports are closed is passed over", "[relay]") {
 
 TEST_CASE("a member that is done and connects again for ever hides no crashed one", "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 32U << 20U, .stall_timeout = 6s};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     const std::uint32_t again = GENERATE(2U, 5U);
-    CAPTURE(plan.degree, again);
+    CAPTURE(plan.relay.number(), again);
     plan.crashes[3] = 1s;
     for (auto at = 1s; at < 100s; at += 1s) {
         plan.cuts.emplace_back(again, at);
@@ -436,8 +438,8 @@ TEST_CASE("a member that is done and connects again for ever hides no crashed on
 
 TEST_CASE("connections that end a few times delay a relay, and fail no member", "[relay]") {
     RelayPlan plan{.members = 8, .object_bytes = 64U << 20U, .stall_timeout = 6s};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
-    CAPTURE(plan.degree);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
+    CAPTURE(plan.relay.number());
     for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
         for (auto at = 500ms; at < 5s; at += 300ms) {
             plan.cuts.emplace_back(rank, at + rank * 10ms);
@@ -462,7 +464,7 @@ TEST_CASE("a member that stops is left after a moment", "[relay]") {
 
 TEST_CASE("where all members stop for longer than a time-out none blames another", "[relay]") {
     RelayPlan plan{.members = 8, .object_bytes = 64U << 20U, .stall_timeout = 5s};
-    plan.degree = GENERATE(1U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::two_trees());
     for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
         plan.stops[rank] = {.from = 1s, .until = 9s + rank * 10ms};
     }
@@ -475,9 +477,9 @@ TEST_CASE("where all members stop for longer than a time-out none blames another
 // It has heard the OFFER only, and wakes after ready_timeout.
 TEST_CASE("a member that stops before the first PULSE goes on with the others", "[relay]") {
     RelayPlan plan{.members = 8, .object_bytes = 16U << 20U};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     const std::uint32_t stopped = GENERATE(1U, 3U, 7U);
-    CAPTURE(plan.degree, stopped);
+    CAPTURE(plan.relay.number(), stopped);
     plan.stops = {{stopped, {.from = 5ms, .until = 14s}}};
     RelayWorld world{plan};
     world.run(60s);
@@ -502,22 +504,21 @@ TEST_CASE("a member whose disk refuses a block ends the relay with its name", "[
 
 TEST_CASE("where failed members are dropped the others complete", "[relay]") {
     RelayPlan plan{.members = 12, .object_bytes = 32U << 20U, .stall_timeout = 6s};
-    plan.degree = GENERATE(1U, 2U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
     plan.drops_failed = true;
     SECTION("one that crashes") {
         plan.crashes = {{1, 1s}};
         RelayWorld world{plan};
         world.run(60s);
         expect_dropped(world, 12, {1});
-        CHECK(world.now() <
-              core::relay_children_max(plan.degree) * world.wire_time() + 14s);  // one time-out
+        CHECK(world.now() < plan.relay.degree() * world.wire_time() + 14s);  // one time-out
     }
     SECTION("one that is stopped") {
         plan.stops = {{1, {.from = 1s, .until = 100s}}};
         RelayWorld world{plan};
         world.run(60s);
         expect_dropped(world, 12, {1});
-        CHECK(world.now() < core::relay_children_max(plan.degree) * world.wire_time() + 20s);
+        CHECK(world.now() < plan.relay.degree() * world.wire_time() + 20s);
     }
     SECTION("one whose disk is full, and one that crashes") {
         plan.refused_store = std::pair{11U, 7U};
@@ -537,9 +538,9 @@ TEST_CASE("where failed members are dropped the others complete", "[relay]") {
 
 TEST_CASE("a block that a relaying member damaged is fetched again, by it and below",
           "[relay]") {
-    const std::uint32_t degree = GENERATE(1U, core::kTwoTrees);
+    const Relay relay = GENERATE(Relay{}, Relay::two_trees());
     RelayWorld world{{.members = 6,
-                      .degree = degree,
+                      .relay = relay,
                       .object_bytes = 16U << 20U,
                       .damaged = std::pair{2U, 4U}}};
     world.run(60s);
@@ -550,7 +551,7 @@ TEST_CASE("a block that a relaying member damaged is fetched again, by it and be
 TEST_CASE("what a member held before is not sent to it", "[relay]") {
     const std::vector<core::BlockRun> most{{.first = BlockIndex{0}, .count = 28}};
     RelayPlan plan{.members = 4, .object_bytes = 32U << 20U};
-    plan.degree = GENERATE(1U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::two_trees());
     SECTION("each member") {
         plan.held_before = {{1, most}, {2, most}, {3, most}};
         RelayWorld world{plan};
@@ -683,9 +684,9 @@ TEST_CASE("of the members behind a disk that hangs none is dropped with it", "[r
                    .bytes_per_s = 1'250'000'000,
                    .disk_bytes_per_s = 4'000'000'000,
                    .slow_disks = {{3, 1000}}};
-    plan.degree = GENERATE(1U, core::kTwoTrees);
+    plan.relay = GENERATE(Relay{}, Relay::two_trees());
     plan.stall_timeout = GENERATE(6s, 30s);
-    CAPTURE(plan.degree, plan.stall_timeout.count());
+    CAPTURE(plan.relay.number(), plan.stall_timeout.count());
     plan.drops_failed = true;
     RelayWorld world{plan};
     world.run(120s);

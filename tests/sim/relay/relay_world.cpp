@@ -95,9 +95,9 @@ RelayWorld::RelayWorld(const RelayPlan& plan)
             host->core = std::make_unique<core::RelaySource>(
                 config,
                 core::ObjectShape{.blocks = blocks_, .object_bytes = plan.object_bytes},
-                plan.degree);
+                plan.relay);
         } else {
-            host->core = std::make_unique<core::RelayReceiver>(config, plan.degree);
+            host->core = std::make_unique<core::RelayReceiver>(config, plan.relay);
         }
         hosts_.push_back(std::move(host));
     }

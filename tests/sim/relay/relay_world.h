@@ -25,7 +25,7 @@ namespace stage::sim {
 
 struct RelayPlan {
     std::uint32_t members = 4;
-    std::uint32_t degree = 1;  ///< Or core::kTwoTrees.
+    Relay relay{};
     std::uint64_t object_bytes = 16U << 20U;
     std::uint64_t bytes_per_s = 12'500'000;
     std::map<std::uint32_t, std::uint64_t> slow_links{};  ///< By rank: another rate.

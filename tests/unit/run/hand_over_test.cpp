@@ -18,9 +18,9 @@ TEST_CASE("the relay has the same members and a session of its own") {
     config.stall_timeout = seconds{30};
     core::Outcome outcome;
     outcome.phase = core::Phase::handed_over;
-    outcome.relay_degree = 2;
+    outcome.relay = Relay::tree(2);
     const BroadcastConfig relay = relay_after(config, outcome);
-    CHECK(relay.relay_degree == 2);
+    CHECK(relay.scheme == Scheme{Relay::tree(2)});
     CHECK(relay.session != config.session);
     CHECK(seal::demux(relay.session) != seal::demux(config.session));
     CHECK(relay.members == config.members);
@@ -31,7 +31,7 @@ TEST_CASE("the relay has the same members and a session of its own") {
 TEST_CASE("a relay does not take a time-out that was left to its default for the shortest") {
     BroadcastConfig config;
     core::Outcome outcome;
-    outcome.relay_degree = 1;
+    outcome.relay = Relay{};
     config.ready_timeout = seconds{600};
     CHECK(relay_after(config, outcome).ready_timeout == core::kStallTimeout);
     config.ready_timeout = {};

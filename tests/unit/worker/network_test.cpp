@@ -50,14 +50,14 @@ TEST_CASE("a broadcast begins in the source's first fabric, and goes on in the n
     auto network = Network::among(cards, std::move(source.endpoints), plan());
     REQUIRE(network);
     CHECK_FALSE(network->relays());
-    const auto first = network->join(0, 0);
+    const auto first = network->join(Multicast{}, 0);
     REQUIRE(first);
     CHECK(first->driver->name() == "udp");
-    const auto second = network->join(1, 0);
+    const auto second = network->join(Relay{}, 0);
     REQUIRE(second);
     CHECK(second->driver->name() == "tcp");
     CHECK_FALSE(second->carrier.has_multicast);
-    CHECK_FALSE(network->join(1, 0));
+    CHECK_FALSE(network->join(Relay{}, 0));
 }
 
 TEST_CASE("where one member has no place in the next fabric there is none") {
@@ -67,8 +67,8 @@ TEST_CASE("where one member has no place in the next fabric there is none") {
     CHECK(facts_of(cards, Transport::automatic).without_port == std::vector<std::string>{"n1"});
     auto network = Network::among(cards, std::move(source.endpoints), plan());
     REQUIRE(network);
-    CHECK(network->join(0, 0));
-    CHECK_FALSE(network->join(1, 0));
+    CHECK(network->join(Multicast{}, 0));
+    CHECK_FALSE(network->join(Relay{}, 0));
 }
 
 TEST_CASE("members that begin in different fabrics say so") {
@@ -89,7 +89,8 @@ TEST_CASE("a relay from the first byte on has the tree of the source's card") {
     auto network = Network::among(cards, std::move(source.endpoints), plan());
     REQUIRE(network);
     CHECK(network->relays());
-    CHECK(broadcast_among(cards, Rank{0}, Rank{0}, *network).relay_degree == 255);
+    CHECK(broadcast_among(cards, Rank{0}, Rank{0}, *network).scheme ==
+          Scheme{Relay::two_trees()});
     CHECK(facts_of(cards, Transport::tcp).without_port.empty());
 }
 

@@ -19,6 +19,7 @@
 #include "transport/base/units.h"
 #include "transport/core/base/parity_code.h"
 #include "transport/settings/policies.h"
+#include "transport/settings/scheme.h"
 #include "transport/wire/body.h"
 #include "transport/wire/packet.h"
 
@@ -152,7 +153,7 @@ enum class Phase : std::uint8_t {
     released,
     /// This member cannot hold the object, or RELEASE said that the group failed: `why`.
     failed,
-    /// The group goes on by a relay of Outcome::relay_degree: this session is over.
+    /// The group goes on by the relay Outcome::relay: this session is over.
     handed_over,
 };
 
@@ -185,8 +186,8 @@ struct Outcome {
     /// Until then packets to the group may stay in the host's socket. Nothing is lost if they
     /// do not.
     Instant stream_may_wait_until = Instant::min();
-    bool was_unreachable = false;   ///< Multicast did not reach this member.
-    std::uint8_t relay_degree = 0;  ///< Once handed over.
+    bool was_unreachable = false;  ///< Multicast did not reach this member.
+    std::optional<Relay> relay;    ///< By which the group goes on, once it is handed over.
     /// Members that run and that multicast does not reach, if the broadcast ended because of
     /// them. A receiver lists as many as RELEASE has room for.
     std::vector<Rank> unreached;
@@ -211,8 +212,8 @@ struct BroadcastSettings {
     bool drops_failed = false;
     /// A receiver obeys a source that goes on by a relay only if its own is `relay`.
     UnreachedPolicy unreached_policy = UnreachedPolicy::fetch;
-    /// The source's: the degree of the relay by which the group would go on.
-    std::uint8_t next_relay_degree = 1;
+    /// The source's: the relay by which the group would go on.
+    Relay next_relay;
     /// The configured rate, with headers (including 42 bytes of Ethernet, IP and UDP). 0: none,
     /// the source searches for the rate.
     std::uint64_t rate_bytes_per_s = 0;

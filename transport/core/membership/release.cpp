@@ -47,7 +47,7 @@ wire::Ending hand_over_of(const CoreConfig& config) {
     release.why =
         "multicast does not reach all nodes, so that the others go on over TCP, which "
         "the stagecast of this node cannot";
-    release.relay_degree = config.next_relay_degree;
+    release.relay_degree = config.next_relay.number();
     return release;
 }
 
@@ -77,7 +77,7 @@ std::optional<MemberResult> result_of(const wire::Ending& release,
     result.unreached = ranks_of(release.unreached, config);
     if (release.relay_degree > 0 && config.unreached_policy == UnreachedPolicy::relay) {
         result.phase = Phase::handed_over;
-        result.relay_degree = release.relay_degree;
+        result.relay = Relay::of_number(release.relay_degree);
     } else if (release.outcome != 0) {
         result.phase = Phase::failed;
         result.culprit = release.rank;

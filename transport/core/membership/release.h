@@ -24,8 +24,8 @@ struct MemberResult {
     std::optional<Error> why;  ///< Only if it failed.
     Rank culprit;
     std::vector<DroppedMember> dropped;
-    std::uint8_t relay_degree = 0;  ///< If the group goes on by a relay.
-    std::vector<Rank> unreached;    ///< Members that multicast does not reach.
+    std::optional<Relay> relay;   ///< By which the group goes on.
+    std::vector<Rank> unreached;  ///< Members that multicast does not reach.
 };
 
 /// What a RELEASE means for a receiver that holds the object or does not. Nothing if it cannot

@@ -348,7 +348,7 @@ void Receiver::on_release(Instant now, const Datagram& datagram) {
     }
     ending_.on_release(now, *body, control_);
     if (outcome_.phase == Phase::failed) {  // (The source asks by the relay what became of it.)
-        outcome_.relay_degree = result->relay_degree;
+        outcome_.relay = result->relay;
         outcome_.unreached = result->unreached;
     }
     if (is_over()) {
@@ -358,7 +358,7 @@ void Receiver::on_release(Instant now, const Datagram& datagram) {
     outcome_.culprit = result->culprit;
     outcome_.why = result->why;
     outcome_.dropped = result->dropped;
-    outcome_.relay_degree = result->relay_degree;
+    outcome_.relay = result->relay;
     outcome_.unreached = result->unreached;
     outcome_.was_unreachable =
         outcome_.was_unreachable ||

@@ -16,15 +16,15 @@ namespace stage::core {
 namespace {
 
 /// The number of members of the first tree from this member down, itself included.
-std::uint32_t members_from_here(const CoreConfig& config, std::uint32_t degree) {
-    const RelayTree tree{.members = config.members, .source = config.source, .degree = degree};
+std::uint32_t members_from_here(const CoreConfig& config, const Relay& relay) {
+    const RelayTree tree{.members = config.members, .source = config.source, .relay = relay};
     return tree.size_below(tree.place(config.own));
 }
 
 }  // namespace
 
 RelayReceiver::RelayReceiver(const CoreConfig& config,
-                             std::uint32_t degree,
+                             const Relay& relay,
                              RelayLimits limits,
                              Limits common)
     : config_{with_default_timeouts(config)},
@@ -32,18 +32,18 @@ RelayReceiver::RelayReceiver(const CoreConfig& config,
       ending_{common.ending},
       control_{control_max(config_)},
       reassembly_{config_, common},
-      requests_{config_, limits_, relay_stripes(degree), reassembly_},
+      requests_{config_, limits_, relay.stripes(), reassembly_},
       lag_{limits_.requested_max},
-      done_{config_, members_from_here(config_, degree), limits_.done_gather} {
+      done_{config_, members_from_here(config_, relay), limits_.done_gather} {
     invariant(config_.own != config_.source && config_.own.value() < config_.members &&
-                  config_.source.value() < config_.members && degree >= 1 &&
-                  config_.resident_blocks > relay_stripes(degree),
+                  config_.source.value() < config_.members &&
+                  config_.resident_blocks > relay.stripes(),
               "a receiver is a member of its group and has room for a block to be read back");
     outcome_.chunk_bytes = config_.chunk_bytes;
-    for (std::uint32_t stripe = 0; stripe < relay_stripes(degree); ++stripe) {
+    for (std::uint32_t stripe = 0; stripe < relay.stripes(); ++stripe) {
         const RelayTree tree{.members = config_.members,
                              .source = config_.source,
-                             .degree = degree,
+                             .relay = relay,
                              .stripe = stripe};
         stripes_.push_back(
             {.tree = tree,

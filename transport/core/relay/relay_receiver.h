@@ -27,9 +27,9 @@ namespace stage::core {
 
 class RelayReceiver final : public Core {
   public:
-    /// Requires config.own != config.source. `degree`: see RelayTree; the same on each member.
+    /// Requires config.own != config.source. `relay`: the same on each member.
     RelayReceiver(const CoreConfig& config,
-                  std::uint32_t degree,
+                  const Relay& relay,
                   RelayLimits limits = {},
                   Limits common = {});
 

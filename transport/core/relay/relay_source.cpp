@@ -13,7 +13,7 @@ namespace stage::core {
 
 RelaySource::RelaySource(const CoreConfig& config,
                          const ObjectShape& shape,
-                         std::uint32_t degree,
+                         const Relay& relay,
                          RelayLimits limits)
     : config_{with_default_timeouts(config)},
       limits_{scaled(limits, config_)},
@@ -23,17 +23,17 @@ RelaySource::RelaySource(const CoreConfig& config,
       result_{config_},
       progress_{config_,
                 ending_,
-                {.members = config_.members, .source = config_.source, .degree = degree},
+                {.members = config_.members, .source = config_.source, .relay = relay},
                 shape_.blocks} {
     invariant(config_.own == config_.source && config_.own.value() < config_.members &&
                   shape_.blocks >= 1 && shape_.blocks <= kBlocksMax && config_.members >= 2 &&
-                  config_.resident_blocks >= 2 && degree >= 1,
+                  config_.resident_blocks >= 2,
               "a source has an object, a group of two or more, and room for two blocks");
     outcome_.chunk_bytes = config_.chunk_bytes;
-    for (std::uint32_t stripe = 0; stripe < relay_stripes(degree); ++stripe) {
+    for (std::uint32_t stripe = 0; stripe < relay.stripes(); ++stripe) {
         const RelayTree tree{.members = config_.members,
                              .source = config_.source,
-                             .degree = degree,
+                             .relay = relay,
                              .stripe = stripe};
         stripes_.emplace_back(config_, flow_of(tree), limits_, stock_, stock_.pool());
     }

@@ -26,10 +26,10 @@ namespace stage::core {
 
 class RelaySource final : public Core {
   public:
-    /// Requires config.own == config.source. `degree`: see RelayTree; the same on each member.
+    /// Requires config.own == config.source. `relay`: the same on each member.
     RelaySource(const CoreConfig& config,
                 const ObjectShape& shape,
-                std::uint32_t degree,
+                const Relay& relay,
                 RelayLimits limits = {});
 
     void on_datagrams(Instant now, std::span<const Datagram> datagrams) override;

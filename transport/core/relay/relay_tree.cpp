@@ -30,8 +30,8 @@ std::uint32_t RelayTree::position(std::uint32_t place) const {
 }
 
 std::uint32_t RelayTree::parent(std::uint32_t place) const {
-    if (degree != kTwoTrees) {
-        return (place - 1) / degree;
+    if (!relay.has_two_trees()) {
+        return (place - 1) / relay.degree();
     }
     const std::uint32_t last = members - 1;
     const std::uint32_t above = parent_in_order(position(place), last);
@@ -50,7 +50,7 @@ std::uint32_t RelayTree::size_below(std::uint32_t place) const {
     if (place == 0) {
         return members;
     }
-    if (degree == kTwoTrees) {
+    if (relay.has_two_trees()) {
         const std::uint32_t at = position(place);
         const std::uint32_t height = at & -at;
         return std::min(members - 1, at + height - 1) - (at - height);
@@ -61,8 +61,8 @@ std::uint32_t RelayTree::size_below(std::uint32_t place) const {
     while (first < members) {
         const std::uint64_t end = last < members ? last : members - 1;
         size += end - first + 1;
-        first = first * degree + 1;
-        last = last * degree + degree;
+        first = first * relay.degree() + 1;
+        last = last * relay.degree() + relay.degree();
     }
     return static_cast<std::uint32_t>(size);
 }

@@ -8,29 +8,18 @@
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/settings/scheme.h"
 
 #include <cstdint>
 
 namespace stage::core {
 
-/// Stands for two binary trees where otherwise a degree stands.
-inline constexpr std::uint32_t kTwoTrees = 255;
-
-/// Block b belongs to stripe b mod this.
-[[nodiscard]] constexpr std::uint32_t relay_stripes(std::uint32_t degree) {
-    return degree == kTwoTrees ? 2 : 1;
-}
-/// The most children that a member has, all stripes together.
-[[nodiscard]] constexpr std::uint32_t relay_children_max(std::uint32_t degree) {
-    return degree == kTwoTrees ? 2 : degree;
-}
-
 /// The tree of one stripe.
 struct RelayTree {
     std::uint32_t members;  ///< 2 or more.
     Rank source;
-    std::uint32_t degree;      ///< 1 or more, or kTwoTrees.
-    std::uint32_t stripe = 0;  ///< Less than relay_stripes(degree).
+    Relay relay{};
+    std::uint32_t stripe = 0;  ///< Less than relay.stripes().
 
     [[nodiscard]] std::uint32_t place(Rank rank) const {
         return (rank.value() + members - source.value()) % members;
@@ -44,7 +33,7 @@ struct RelayTree {
     [[nodiscard]] std::uint32_t depth(std::uint32_t place) const;
     /// The number of members of the tree below a place, that place included.
     [[nodiscard]] std::uint32_t size_below(std::uint32_t place) const;
-    [[nodiscard]] bool is_chain() const { return degree == 1; }
+    [[nodiscard]] bool is_chain() const { return relay.is_chain(); }
 
   private:
     [[nodiscard]] std::uint32_t position(std::uint32_t place) const;

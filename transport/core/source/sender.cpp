@@ -409,7 +409,7 @@ void Sender::answer_probe(Instant now) {
         return;
     }
     outcome_.phase = Phase::handed_over;
-    outcome_.relay_degree = config_.next_relay_degree;
+    outcome_.relay = config_.next_relay;
     outcome_.unreached = unreached;
     ending_.hand_over(now);
     repairs_.server().clear();

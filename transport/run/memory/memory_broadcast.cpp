@@ -134,7 +134,7 @@ core::Outcome broadcast_memory(const BroadcastConfig& config,
     Prng prng{config.seed};
     const core::ObjectShape shape{.blocks = blocks_of(bytes.size()),
                                   .object_bytes = bytes.size()};
-    const auto core = make_core(member.core(), shape, config.relay_degree, prng);
+    const auto core = make_core(member.core(), shape, config.scheme, prng);
     return member.run(*core, watcher);
 }
 

@@ -17,7 +17,7 @@ CoreConfig config_of(std::uint16_t own, std::uint16_t members) {
 
 /// Of a member of a chain.
 RelayParent parent_of(std::uint16_t own, std::uint16_t members) {
-    return {config_of(own, members), {}, {.members = members, .source = Rank{0}, .degree = 1}};
+    return {config_of(own, members), {}, {.members = members, .source = Rank{0}}};
 }
 
 TEST_CASE("a parent is connected to again only if its path carries shorter packets") {

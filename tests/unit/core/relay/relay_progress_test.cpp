@@ -49,8 +49,7 @@ struct Source {
     BufferPool pool{8};
     RelayChildren children{config, Flow{}, RelayLimits{}, holdings, pool};
     BroadcastResult result{config};
-    RelayProgress progress{
-        config, EndingLimits{}, {.members = 4, .source = {}, .degree = 1}, kBlocks};
+    RelayProgress progress{config, EndingLimits{}, {.members = 4, .source = {}}, kBlocks};
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class Member {
     }
 
     Instant now_{std::chrono::hours{1}};
-    RelayReceiver receiver_{config(), 1};
+    RelayReceiver receiver_{config(), Relay{}};
 };
 
 TEST_CASE("a new parent hears of every member below that cannot go on") {

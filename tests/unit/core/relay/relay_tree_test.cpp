@@ -9,8 +9,8 @@
 namespace stage::core {
 namespace {
 
-RelayTree tree_of(std::uint32_t members, std::uint32_t degree, std::uint32_t stripe = 0) {
-    return {.members = members, .source = Rank{3}, .degree = degree, .stripe = stripe};
+RelayTree tree_of(std::uint32_t members, const Relay& relay, std::uint32_t stripe = 0) {
+    return {.members = members, .source = Rank{3}, .relay = relay, .stripe = stripe};
 }
 
 std::vector<std::uint32_t> sizes_of(const RelayTree& tree) {
@@ -45,13 +45,14 @@ std::vector<std::uint32_t> groups() {
 
 TEST_CASE("a tree reaches every member once, and knows how many are below each", "[relay]") {
     for (const std::uint32_t members : groups()) {
-        for (const std::uint32_t degree : {1U, 2U, 3U, 16U, kTwoTrees}) {
-            if (degree == 1 && members > 1024) {
+        for (const Relay& relay :
+             {Relay{}, Relay::tree(2), Relay::tree(3), Relay::tree(16), Relay::two_trees()}) {
+            if (relay.is_chain() && members > 1024) {
                 continue;  // (In the square of the number.)
             }
-            for (std::uint32_t stripe = 0; stripe < relay_stripes(degree); ++stripe) {
-                CAPTURE(members, degree, stripe);
-                const RelayTree tree = tree_of(members, degree, stripe);
+            for (std::uint32_t stripe = 0; stripe < relay.stripes(); ++stripe) {
+                CAPTURE(members, relay.number(), stripe);
+                const RelayTree tree = tree_of(members, relay, stripe);
                 const auto sizes = sizes_of(tree);
                 bool is_right = true;
                 for (std::uint32_t place = 0; place < members; ++place) {
@@ -67,8 +68,8 @@ TEST_CASE("a tree reaches every member once, and knows how many are below each",
 TEST_CASE("of two trees each member has children in one, and no path is long", "[relay]") {
     for (const std::uint32_t members : groups()) {
         CAPTURE(members);
-        const auto first = children_of(tree_of(members, kTwoTrees, 0));
-        const auto second = children_of(tree_of(members, kTwoTrees, 1));
+        const auto first = children_of(tree_of(members, Relay::two_trees(), 0));
+        const auto second = children_of(tree_of(members, Relay::two_trees(), 1));
         CHECK(first[0] == 1);
         CHECK(second[0] == 1);
         bool is_right = true;
@@ -79,7 +80,7 @@ TEST_CASE("of two trees each member has children in one, and no path is long", "
         CHECK(is_right);
         const auto longest = static_cast<std::uint64_t>(std::bit_width(members - 1));
         for (const std::uint32_t stripe : {0U, 1U}) {
-            const RelayTree tree = tree_of(members, kTwoTrees, stripe);
+            const RelayTree tree = tree_of(members, Relay::two_trees(), stripe);
             std::uint32_t deepest = 0;
             for (std::uint32_t place = 1; place < members; ++place) {
                 deepest = std::max(deepest, tree.depth(place));
@@ -94,7 +95,7 @@ TEST_CASE("few paths of two trees lead from one half of the ranks to the other",
     for (const std::uint32_t members : groups()) {
         CAPTURE(members);
         for (const std::uint32_t stripe : {0U, 1U}) {
-            const RelayTree tree = tree_of(members, kTwoTrees, stripe);
+            const RelayTree tree = tree_of(members, Relay::two_trees(), stripe);
             std::uint32_t crossing = 0;
             for (std::uint32_t place = 1; place < members; ++place) {
                 crossing += (place > members / 2) != (tree.parent(place) > members / 2);

@@ -87,7 +87,7 @@ TEST_CASE("RELEASE is repeated until all have confirmed it, or for a while") {
 
 TEST_CASE("a hand-over is repeated, by unicast too where the group is not heard") {
     CoreConfig config = config_of(0, 3);
-    config.next_relay_degree = 4;
+    config.next_relay = Relay::tree(4);
     SourceEnding ending{config, {}};
     ControlQueue control{100};
     ending.name_unreached({rank(2)});
@@ -114,7 +114,7 @@ TEST_CASE("a hand-over is repeated, by unicast too where the group is not heard"
 
 TEST_CASE("a hand-over is a failure to a member that cannot relay") {
     CoreConfig config = config_of(1, 3);
-    config.next_relay_degree = 2;
+    config.next_relay = Relay::tree(2);
     wire::Ending release = hand_over_of(config);
     release.unreached = runs_of({rank(2)}, config);
     const auto failed = result_of(release, config, false);
@@ -126,7 +126,7 @@ TEST_CASE("a hand-over is a failure to a member that cannot relay") {
         const auto moved = result_of(release, config, holds);
         REQUIRE(moved);
         CHECK(moved->phase == Phase::handed_over);
-        CHECK(moved->relay_degree == 2);
+        CHECK(moved->relay == Relay::tree(2));
         CHECK(moved->unreached == std::vector{rank(2)});
         CHECK_FALSE(moved->why);
     }
