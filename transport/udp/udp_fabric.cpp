@@ -83,23 +83,13 @@ OpenSockets sockets_of(const UdpDescription& about, std::vector<UniqueFd> descri
     return sockets;
 }
 
-/// Opens the sockets of the multicast group, to receive and, at the source, to send.
-Status open_group(const GroupFlows& flows,
-                  const UdpDescription& about,
-                  const PortSupply& ports,
-                  bool is_source,
-                  bool holds_ports,
-                  OpenSockets& sockets) {
-    const SocketOptions options = options_of(about, holds_ports);
-    TRY(auto multicast, open_flow_sockets(flows, about.rails, options));
-    sockets.flows = std::move(multicast);
-    if (is_source) {
-        TRY(auto senders, open_on_port(ports, [&](const PortRun& run) {
-                return open_rail_sockets(about.rails, run, options);
-            }));
-        sockets.senders = std::move(senders);
-    }
-    return {};
+/// Opens the sockets by which the source sends to the group on each rail but the first.
+Result<std::vector<UniqueFd>> open_senders(const UdpDescription& about,
+                                           const PortSupply& ports,
+                                           const SocketOptions& options) {
+    return open_on_port(ports, [&](const PortRun& run) {
+        return open_rail_sockets(about.rails, run, options);
+    });
 }
 
 /// Restricts the group's sockets to the rails that every member has: the flows of the other
@@ -168,9 +158,12 @@ Result<Endpoint> UdpFabric::open(const EndpointPlan& plan) const {
                          .buffer_bytes = plan.buffer_bytes,
                          .force_buffer = plan.force_buffer,
                          .broadcasts = plan.broadcasts,
-                         .ports = plan.ports.open_to_all};
+                         .ports = {}};
     OpenSockets sockets;
-    if (plan.group) {
+    if (!plan.group) {
+        about.ports = plan.ports.open_to_all;
+        about.ports.resize(std::min<std::size_t>(about.ports.size(), kFlowsMax));
+    } else {
         about.group_rails = static_cast<std::uint8_t>(plan.group->rails);
         about.rails.resize(std::min(about.rails.size(), plan.group->rails));
         about.broadcasts = is_broadcast(plan.group->first);
@@ -179,16 +172,13 @@ Result<Endpoint> UdpFabric::open(const EndpointPlan& plan) const {
     if (plan.group) {
         const GroupFlows flows{
             .first = plan.group->first, .flows = plan.group->flows, .rails = plan.group->rails};
-        TRY(open_group(flows, about, plan.ports, false, plan.holds_ports, sockets));
+        TRY(sockets.flows, open_flow_sockets(flows, about.rails, options));
     }
     TRY(auto peer, open_on_port(plan.ports, [&](const PortRun& run) {
             return open_peer_socket(about.rails.front().address, run, options);
         }));
     if (plan.group && plan.is_source) {
-        TRY(auto senders, open_on_port(plan.ports, [&](const PortRun& run) {
-                return open_rail_sockets(about.rails, run, options);
-            }));
-        sockets.senders = std::move(senders);
+        TRY(sockets.senders, open_senders(about, plan.ports, options));
     }
     about.flows = static_cast<std::uint8_t>(sockets.flows.size());
     about.senders = static_cast<std::uint8_t>(sockets.senders.size());
@@ -231,12 +221,12 @@ Result<Joined> UdpFabric::join(Endpoint own, const JoinPlan& plan) const {
         const GroupFlows flows{.first = group,
                                .flows = std::max<std::size_t>(plan.flows, common.rails),
                                .rails = common.rails};
-        TRY(open_group(flows,
-                       about,
-                       {.lent = {}, .open_to_all = about.ports},
-                       plan.own == plan.source,
-                       false,
-                       sockets));
+        const SocketOptions options = options_of(about, false);
+        TRY(sockets.flows, open_flow_sockets(flows, about.rails, options));
+        if (plan.own == plan.source) {
+            TRY(sockets.senders,
+                open_senders(about, {.lent = {}, .open_to_all = about.ports}, options));
+        }
     } else {
         const GroupFlows flows{.first = group, .rails = about.group_rails};
         TRY(use_rails(about, flows, common.rails, sockets));

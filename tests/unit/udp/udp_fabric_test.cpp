@@ -138,6 +138,24 @@ TEST_CASE("flows of a rail that others lack are received on one that all have") 
     CHECK(kernels_groups().find("09CB4DEF") != std::string::npos);
 }
 
+// Ports of other programs, scattered over DataPortRange, leave many short runs.
+TEST_CASE("ports may be supplied in any number of runs") {
+    const UdpFabric fabric;
+    EndpointPlan plan = plan_on({"lo"});
+    plan.ports.open_to_all.clear();
+    for (std::uint16_t port = 41'000; port < 41'080;
+         port = static_cast<std::uint16_t>(port + 2)) {
+        plan.ports.open_to_all.emplace_back(port, port);
+    }
+    const bool has_group = GENERATE(true, false);
+    if (has_group) {
+        plan.group = {.first = address("239.77.203.8", 41'997)};
+    }
+    const auto endpoint = fabric.open(plan);
+    REQUIRE(endpoint);
+    CHECK(fabric.place(*endpoint));
+}
+
 TEST_CASE("an endpoint whose description is another's is refused") {
     const UdpFabric fabric;
     auto endpoint = fabric.open(plan_on({"lo"}));
