@@ -4,7 +4,6 @@
 #include "stager/spawn/child.h"
 #include "stager/spawn/child_work.h"
 #include "stager/spawn/event.h"
-#include "stager/spawn/own_children.h"
 #include "transport/os/descriptors.h"
 
 #include <fcntl.h>
@@ -18,6 +17,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 namespace stage {
@@ -36,6 +37,13 @@ struct Child {
     bool announced = false;                          ///< The daemon knows that it runs.
     std::chrono::steady_clock::time_point start_by;  ///< When it must have been executed.
 };
+
+/// Lists the processes whose parent this subreaper is: those that it forked, and orphans of its
+/// descendants. Empty if the kernel has no list (CONFIG_PROC_CHILDREN).
+std::vector<pid_t> own_children() {
+    std::ifstream list{"/proc/self/task/" + std::to_string(::getpid()) + "/children"};
+    return {std::istream_iterator<pid_t>{list}, std::istream_iterator<pid_t>{}};
+}
 
 class SpawnerProcess {
   public:

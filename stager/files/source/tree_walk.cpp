@@ -6,7 +6,6 @@
 #include "stager/files/manifest/holes.h"
 #include "stager/files/manifest/tree_directories.h"
 #include "stager/files/source/directory_listings.h"
-#include "stager/files/source/outward_links.h"
 #include "stager/files/source/source_item.h"
 #include "stager/spec/exclusion.h"
 
@@ -24,6 +23,28 @@ namespace {
 /// The path below the top of `name` in a directory.
 std::string below(const std::string& directory, const std::string& name) {
     return directory.empty() || name.empty() ? directory + name : directory + '/' + name;
+}
+
+/// Whether a symbolic link `depth` directories below the tree's top leads out of the tree, so
+/// that a copy elsewhere lacks what it leads to. As with rsync's --copy-unsafe-links its text
+/// alone decides: it leads out if it is absolute, or if ".." takes it above the top.
+bool leads_out(std::string_view text, std::size_t depth) {
+    if (text.starts_with('/')) {
+        return true;
+    }
+    while (!text.empty()) {
+        const std::string_view part = text.substr(0, text.find('/'));
+        text.remove_prefix(std::min(text.size(), part.size() + 1));
+        if (part == ".." && depth == 0) {
+            return true;
+        }
+        if (part == "..") {
+            --depth;
+        } else if (!part.empty() && part != ".") {
+            ++depth;
+        }
+    }
+    return false;
 }
 
 class Walk {

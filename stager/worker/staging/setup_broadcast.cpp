@@ -17,4 +17,18 @@ void follow(const WorkerSetup& setup, BroadcastConfig& config) {
     config.linger = setup.linger;
 }
 
+std::vector<Endpoint> handed_over(const WorkerSetup& setup) {
+    std::vector<Endpoint> endpoints;
+    int next = kWorkerEndpointsFd;
+    for (const SetupEndpoint& given : setup.endpoints) {
+        Endpoint& endpoint = endpoints.emplace_back();
+        endpoint.fabric = given.fabric;
+        endpoint.description = given.description;
+        while (endpoint.descriptors.size() < given.descriptors) {
+            endpoint.descriptors.emplace_back(next++);
+        }
+    }
+    return endpoints;
+}
+
 }  // namespace stage

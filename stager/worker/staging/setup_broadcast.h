@@ -1,10 +1,12 @@
-// Applies a SETUP to a broadcast's configuration.
+// Makes of a SETUP a broadcast's configuration and endpoints.
 #pragma once
 
 #include "stager/messages/worker_setup.h"
+#include "transport/fabric/fabric.h"
 #include "transport/run/broadcast.h"
 
 #include <chrono>
+#include <vector>
 
 namespace stage {
 
@@ -16,5 +18,9 @@ namespace stage {
 
 /// Sets all but the members and what follows from their cards.
 void follow(const WorkerSetup& setup, BroadcastConfig& config);
+
+/// Takes the descriptors that the daemon passed to this worker for all endpoints of `setup`. To
+/// be called once.
+[[nodiscard]] std::vector<Endpoint> handed_over(const WorkerSetup& setup);
 
 }  // namespace stage

@@ -8,7 +8,6 @@
 #include "stager/worker/requests/orders.h"
 #include "stager/worker/staging/cache_requests.h"
 #include "stager/worker/staging/control_socket.h"
-#include "stager/worker/staging/handed_over.h"
 #include "stager/worker/staging/preflight.h"
 #include "stager/worker/staging/setup_broadcast.h"
 
