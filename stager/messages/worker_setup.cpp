@@ -84,11 +84,11 @@ void fields(auto& on, Like<WorkerOutcome> auto& outcome) {
     on.texts(outcome.paths, kMaxSpecs, kMaxPathBytes);
     on.texts(outcome.libs_directories, kMaxSpecs, kMaxPathBytes);
     on.texts(outcome.directories, kMaxDirectories, kMaxPathBytes);
-    on.cut(outcome.statistics, kMaxStatisticsBytes);
+    fields(on, outcome.statistics);
 }
 
 void fields(auto& on, Like<WorkerReleased> auto& released) {
-    on.cut(released.statistics, kMaxStatisticsBytes);
+    fields(on, released.statistics);
 }
 
 void fields(auto& on, Like<WorkerLook> auto& look) {

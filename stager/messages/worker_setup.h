@@ -23,6 +23,7 @@
 #include "stager/control/message.h"
 #include "stager/messages/stage_settings.h"
 #include "stager/messages/untrusted_fd.h"
+#include "stager/messages/worker_statistics.h"
 
 #include <array>
 #include <chrono>
@@ -37,8 +38,7 @@ inline constexpr int kWorkerEndpointsFd = 4;
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
 inline constexpr std::size_t kMaxFromWorker = 2U << 20U;
-inline constexpr std::size_t kMaxMembers = 65535;  ///< A rank has 16 bits.
-inline constexpr std::size_t kMaxStatisticsBytes = 4096;
+inline constexpr std::size_t kMaxMembers = 65535;   ///< A rank has 16 bits.
 inline constexpr std::size_t kMaxCardBytes = 4096;  ///< One member's card.
 inline constexpr std::size_t kMaxCardTableBytes = 16U << 20U;
 
@@ -186,14 +186,14 @@ struct WorkerOutcome {
     std::vector<std::string> libs_directories;
     /// Absolute, at most kMaxDirectories, below which everything lies that it placed.
     std::vector<std::string> directories;
-    std::string statistics;  ///< One line of JSON, "{}" at the least.
+    WorkerStatistics statistics;
 
     bool operator==(const WorkerOutcome&) const = default;
 };
 
 /// The worker is about to end; with the final statistics.
 struct WorkerReleased {
-    std::string statistics;
+    WorkerStatistics statistics;
 
     bool operator==(const WorkerReleased&) const = default;
 };

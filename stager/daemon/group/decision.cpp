@@ -51,8 +51,7 @@ void Decision::report_own_failure(Instant now) {
     }
     const NodeOutcome outcome{.state = VerdictState::failed,
                               .blame = own_failure_->blame,
-                              .sentence = own_failure_->sentence,
-                              .statistics = {}};
+                              .sentence = own_failure_->sentence};
     on_step(
         now,
         collectives_.contribute(Collective::outcome, 0, encode(outcome, seat_.tree.size())));

@@ -255,7 +255,7 @@ void Push::on_verdict(const Verdict& verdict) {
     const Failures failures = stage != nullptr ? stage->failures() : Failures{};
     if (!is_failure(verdict.state)) {
         if (stage != nullptr) {
-            keep_transport(*stage);
+            transport_ = stage->transport();
         }
         leave_out(failures);  // Dropped.
         nodes_.finish_fit();
@@ -263,22 +263,6 @@ void Push::on_verdict(const Verdict& verdict) {
         return;
     }
     on_failed_round(verdict, failures);
-}
-
-void Push::keep_transport(const Stage& stage) {
-    constexpr std::array kMembers{"transport",
-                                  "transport_why",
-                                  "transport_why_not",
-                                  "relay",
-                                  "unheard_group",
-                                  "packet_payload"};
-    const nlohmann::json explanation = stage.explanation();
-    transport_ = nlohmann::json::object();
-    for (const char* name : kMembers) {
-        if (const auto found = explanation.find(name); found != explanation.end()) {
-            transport_[name] = *found;
-        }
-    }
 }
 
 void Push::leave_out(const Failures& failures) {

@@ -77,7 +77,6 @@ class Push {
     void begin_round();
     [[nodiscard]] StagePlan plan_of_round();
     void on_verdict(const Verdict& verdict);
-    void keep_transport(const Stage& stage);
     void on_failed_round(const Verdict& verdict, const Failures& failures);
     void leave_out(const Failures& failures);
     void finish();
@@ -99,8 +98,7 @@ class Push {
     unsigned open_looks_ = 0;  ///< The other nodes' preflight, the check of this node's disk.
     std::optional<StageKey> round_;
     std::vector<std::string> members_;  ///< The names of the round's members, by rank.
-    /// How the last round that ended went over the network: see Stage::explanation().
-    nlohmann::json transport_ = nlohmann::json::object();
+    nlohmann::json transport_ = nlohmann::json::object();  ///< What the last good round says.
 
     SlurmAsker asker_;
     PushPreflight preflight_;

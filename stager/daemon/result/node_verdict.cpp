@@ -2,26 +2,18 @@
 
 #include "stager/daemon/jobs/library_directories.h"
 
-#include <nlohmann/json.hpp>
-
 namespace stage {
 namespace {
 
-/// What the worker counted; 0 if its line, which may say anything, does not have it.
-std::size_t files_in(const std::string& statistics) {
-    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
-    const auto found = line.is_object() ? line.find("files") : line.end();
-    return line.is_object() && found != line.end() && found->is_number_unsigned()
-               ? found->get<std::size_t>()
-               : 0;
-}
-
-/// What of the source is not in the copies, in words; empty: nothing, or it is unknown.
-std::string remarks_in(const std::string& statistics) {
-    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
-    const auto found = line.is_object() ? line.find("remarks") : line.end();
-    const bool is_there = line.is_object() && found != line.end() && found->is_string();
-    return is_there ? "; " + printable(found->get<std::string>()) : std::string{};
+/// What was staged, and what of the source is not in the copies.
+std::string summary_here(const StageFacts& facts,
+                         const Verdict& own,
+                         const SettledFacts& known) {
+    static const WorkerStatistics kNothing;
+    const WorkerStatistics& counted = known.outcome ? known.outcome->statistics : kNothing;
+    const std::size_t files = counted.files != 0 ? counted.files : own.paths.size();
+    return summary_of(facts, files, known.times) +
+           (counted.remarks.empty() ? "" : "; " + printable(counted.remarks));
 }
 
 Verdict with_paths(const GroupVerdict& verdict, const SettledFacts& known) {
@@ -68,9 +60,7 @@ NodeVerdict node_verdict(const GroupVerdict& verdict, const SettledFacts& known)
                      .sentence = own.sentence,
                      .role = known.role};
     if (known.is_verbose && own.state == VerdictState::ok) {
-        const std::size_t files = known.outcome ? files_in(known.outcome->statistics) : 0;
-        own.sentence = summary_of(facts, files != 0 ? files : own.paths.size(), known.times) +
-                       (known.outcome ? remarks_in(known.outcome->statistics) : "");
+        own.sentence = summary_here(facts, own, known);
     }
     if (known.outcome && !own.paths.empty()) {
         add_library_directories(own, known.outcome->libs_directories);

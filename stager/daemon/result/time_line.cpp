@@ -13,23 +13,6 @@ std::string job_text(const StageKey& key) {
            (key.step_id == kWholeJob ? "" : "." + std::to_string(key.step_id));
 }
 
-/// A count in `object`, 0 if there is none of that name.
-std::uint64_t count_of(const nlohmann::json& object, const char* name) {
-    const auto found = object.is_object() ? object.find(name) : object.end();
-    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
-                                                                : 0;
-}
-
-/// A list of counts in `object`, "[3,4]"; "[]" if that is something else.
-std::string counts_of(const nlohmann::json& object, const char* name) {
-    const auto found = object.find(name);
-    const bool are_counts = found != object.end() && found->is_array() &&
-                            std::ranges::all_of(*found, [](const nlohmann::json& one) {
-                                return one.is_number_unsigned();
-                            });
-    return are_counts ? found->dump() : "[]";
-}
-
 void count_culprits(Counters& counters, const std::vector<std::string>& culprits) {
     for (const std::string& node : culprits) {
         if (counters.node_failures.size() < kCulpritsMax ||
@@ -101,22 +84,21 @@ std::string summary_of(const StageFacts& facts, std::size_t files, const StageTi
     return transfer < 0 ? text : text + " (transfer " + seconds(transfer) + ")";
 }
 
-void log_worker(const Logger& log, const StageKey& key, const std::string& statistics) {
-    const auto counts = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+void log_worker(const Logger& log, const StageKey& key, const WorkerStatistics& counted) {
     log.info("worker left",
              {{"job", job_text(key)},
-              {"bytes", count_of(counts, "bytes")},
-              {"packets_sent", count_of(counts, "packets_sent")},
-              {"packets_received", count_of(counts, "packets_received")},
-              {"packets_lost", count_of(counts, "packets_lost")},
-              {"packets_repaired", count_of(counts, "packets_repaired")},
-              {"packets_rejected", count_of(counts, "packets_rejected")},
-              {"packets_overflowed", count_of(counts, "packets_overflowed")}});
-    if (counts.is_object() && (counts.contains("flow_packets") || counts.contains("rails"))) {
+              {"bytes", counted.bytes},
+              {"packets_sent", counted.packets_sent},
+              {"packets_received", counted.packets_received},
+              {"packets_lost", counted.node.packets_lost},
+              {"packets_repaired", counted.node.packets_repaired},
+              {"packets_rejected", counted.packets_rejected},
+              {"packets_overflowed", counted.packets_overflowed}});
+    if (!counted.flow_packets.empty() || counted.rails > 1) {
         log.info("worker's flows",
                  {{"job", job_text(key)},
-                  {"rails", std::max<std::uint64_t>(count_of(counts, "rails"), 1)},
-                  {"flow_packets", counts_of(counts, "flow_packets")}});
+                  {"rails", std::max<std::uint8_t>(counted.rails, 1)},
+                  {"flow_packets", nlohmann::json(counted.flow_packets).dump()}});
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "stager/control/message.h"
 #include "stager/daemon/base/counters.h"
+#include "stager/messages/worker_statistics.h"
 #include "transport/base/log.h"
 #include "transport/base/units.h"
 
@@ -45,8 +46,7 @@ void count_settled(Counters& counters, const StageFacts& facts, const StageTimes
                                      std::size_t files,
                                      const StageTimes& times);
 
-/// Logs a worker's counters, "worker left job=.. packets_lost=.. packets_rejected=..", from its
-/// line of JSON. The worker is the user's process, so the line may contain anything.
-void log_worker(const Logger& log, const StageKey& key, const std::string& statistics);
+/// Logs a worker's counters, "worker left job=.. packets_lost=.. packets_rejected=..".
+void log_worker(const Logger& log, const StageKey& key, const WorkerStatistics& counted);
 
 }  // namespace stage

@@ -98,7 +98,10 @@ class NodeRun final : private WireUpOwner {
     [[nodiscard]] std::optional<std::uint16_t> port_beyond() const { return port_beyond_; }
     /// Whether this node has done its part of the wire-up, or has every byte.
     [[nodiscard]] bool awaits_others() const;
-    [[nodiscard]] const std::string& last_statistics() const { return statistics_; }
+    /// What the worker counted last; nothing before its result.
+    [[nodiscard]] const std::optional<WorkerStatistics>& last_statistics() const {
+        return statistics_;
+    }
 
   private:
     enum class Phase : unsigned char { preparing, wiring, wired, over };
@@ -157,7 +160,7 @@ class NodeRun final : private WireUpOwner {
     bool failed_ = false;
     bool aborted_ = false;
     WorkerProgress progress_;
-    std::string statistics_;
+    std::optional<WorkerStatistics> statistics_;
     bool notified_gone_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

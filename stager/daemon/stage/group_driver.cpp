@@ -86,10 +86,8 @@ void GroupDriver::contribute(Collective kind,
 
 void GroupDriver::leave(const Failure& failure) {
     contribute(Collective::listening, 0, {});
-    const NodeOutcome outcome{.state = VerdictState::failed,
-                              .blame = failure.blame,
-                              .sentence = failure.sentence,
-                              .statistics = {}};
+    const NodeOutcome outcome{
+        .state = VerdictState::failed, .blame = failure.blame, .sentence = failure.sentence};
     contribute(Collective::outcome, 0, encode(outcome, plan_.nodes.size()));
 }
 

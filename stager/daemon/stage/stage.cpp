@@ -179,6 +179,10 @@ nlohmann::json Stage::explanation() const {
     return explanation_of(view());
 }
 
+nlohmann::json Stage::transport() const {
+    return transport_of(view());
+}
+
 Failures Stage::failures() const {
     Failures all = group_ ? group_->group().failures() : Failures{};
     if (reason_) {
@@ -564,8 +568,8 @@ void Stage::on_run_failed(Blame blame, const std::string& sentence) {
 }
 
 void Stage::on_gone() {
-    if (!run_->last_statistics().empty()) {
-        log_worker(basics_.log, key_, run_->last_statistics());
+    if (const auto& counted = run_->last_statistics()) {
+        log_worker(basics_.log, key_, *counted);
     }
     place_.give_back();
     apply(StageEvent::gone);
@@ -576,10 +580,9 @@ void Stage::on_gone() {
 void Stage::report_outcome() {
     wait_alarm_.set(std::nullopt);
     times_.done = basics_.loop.now();
-    const NodeOutcome outcome{
-        .state = outcome_->state,
-        .sentence = outcome_->sentence,
-        .statistics = statistics_to_tell(outcome_->statistics, group_->is_root())};
+    const NodeOutcome outcome{.state = outcome_->state,
+                              .sentence = outcome_->sentence,
+                              .statistics = outcome_->statistics.node};
     group_->contribute(Collective::outcome, 0, encode(outcome, group_->plan().nodes.size()));
 }
 

@@ -76,6 +76,8 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] nlohmann::json status() const;
     /// Where its time went, as JSON.
     [[nodiscard]] nlohmann::json explanation() const;
+    /// How the files went over the network: the part of explanation() on that.
+    [[nodiscard]] nlohmann::json transport() const;
     /// Those of all nodes at the root; elsewhere those that this node knows.
     [[nodiscard]] Failures failures() const;
     [[nodiscard]] bool is_quiet() const;

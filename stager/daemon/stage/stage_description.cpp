@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace stage {
@@ -28,72 +30,65 @@ json head_of(const StageKey& key) {
     return head;
 }
 
-/// A number that a worker counted; its line may say anything.
-json counted(const json& statistics, const char* name) {
-    const auto found = statistics.is_object() ? statistics.find(name) : statistics.end();
-    return found != statistics.end() && found->is_number() ? *found : json(0);
-}
-
 struct NodeShare {
     std::string node;
-    json statistics;
-    double seconds = 0;
+    NodeStatistics counted;
 };
 
-/// Rounds down a double that a worker may have made up, too: below 0 and not a number are 0.
-std::uint64_t whole(double number) {
-    constexpr double kMost = 9e18;
-    return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;
+std::vector<NodeShare> shares_of(const StageView& view) {
+    std::vector<NodeShare> shares;
+    for (const Contribution& one : view.outcomes) {
+        const auto outcome = decode_node_outcome(one.bytes);
+        if (outcome && one.rank.index() < view.plan->nodes.size()) {
+            shares.push_back({.node = view.plan->nodes[one.rank.index()].name,
+                              .counted = outcome->statistics.value_or(NodeStatistics{})});
+        }
+    }
+    return shares;
+}
+
+/// A worker may have made up what it counted: at most the highest number.
+std::uint64_t sum_of(const std::vector<NodeShare>& shares,
+                     std::uint64_t NodeStatistics::*count) {
+    std::uint64_t sum = 0;
+    for (const NodeShare& share : shares) {
+        sum += std::min(share.counted.*count, std::numeric_limits<std::uint64_t>::max() - sum);
+    }
+    return sum;
+}
+
+bool is_relayed(const std::vector<NodeShare>& shares) {
+    return std::ranges::any_of(
+        shares, [](const NodeShare& share) { return share.counted.was_handed_over; });
 }
 
 /// Sums and the slowest, of what all nodes reported to the root.
-void add_shares(json& report, std::vector<NodeShare> shares, const std::string& source) {
-    double lost = 0;
-    double repaired = 0;
-    double read = 0;
-    double here = 0;
-    report["unheard_group"] = json::array();
-    report["relayed"] = false;
-    for (NodeShare& share : shares) {
-        if (share.statistics.is_object() && share.statistics.contains("group_unheard")) {
-            report["unheard_group"].push_back(share.node);
-        }
-        if (share.statistics.is_object() && share.statistics.contains("group_relayed")) {
-            report["relayed"] = true;
-        }
-        if (share.node == source) {
-            report["packet_payload"] = counted(share.statistics, "packet_payload");
-        }
-        lost += counted(share.statistics, "packets_lost").get<double>();
-        repaired += counted(share.statistics, "packets_repaired").get<double>();
-        read += counted(share.statistics, "bytes_read").get<double>();
-        here += counted(share.statistics, "bytes_here").get<double>();
-        share.seconds = counted(share.statistics, "seconds").get<double>();
-    }
-    std::ranges::sort(shares, [](const NodeShare& one, const NodeShare& other) {
-        return one.seconds > other.seconds;
+void add_shares(json& report, std::vector<NodeShare> shares) {
+    report["relayed"] = is_relayed(shares);
+    report["packets_lost"] = sum_of(shares, &NodeStatistics::packets_lost);
+    report["packets_repaired"] = sum_of(shares, &NodeStatistics::packets_repaired);
+    report["bytes_read"] = sum_of(shares, &NodeStatistics::bytes_read);
+    report["bytes_here"] = sum_of(shares, &NodeStatistics::bytes_here);
+    std::ranges::sort(shares, std::greater{}, [](const NodeShare& share) {
+        return share.counted.microseconds;
     });
-    report["packets_lost"] = whole(lost);
-    report["packets_repaired"] = whole(repaired);
-    report["bytes_read"] = whole(read);  // Of the source, by all together.
-    report["bytes_here"] = whole(here);  // That nodes had already.
     report["slowest"] = json::array();
     for (std::size_t i = 0; i < std::min(kSlowNamed, shares.size()); ++i) {
         report["slowest"].push_back(
             {{"node", shares[i].node},
-             {"seconds", shares[i].seconds},
-             {"packets_lost", counted(shares[i].statistics, "packets_lost")}});
+             {"seconds", static_cast<double>(shares[i].counted.microseconds) / 1e6},
+             {"packets_lost", shares[i].counted.packets_lost}});
     }
 }
 
-/// What the first node's configuration and the nodes' reports say. Needs what add_shares()
-/// adds.
-void add_transport(json& report, const StagePlan& plan) {
+/// Chooses from what the first node's configuration and the nodes' reports say.
+void add_choice(json& report, const StageView& view, bool is_relayed) {
+    const StagePlan& plan = *view.plan;
     TransportFacts facts{
         .configured = plan.transport,
         .has_interface = !plan.relays || plan.transport != Transport::automatic,
         .broadcasts = plan.group_address == kBroadcastAddress};
-    if (report["relayed"].get<bool>()) {
+    if (is_relayed) {
         facts.unreached = report["unheard_group"].get<std::vector<std::string>>();
     }
     const TransportChoice choice = choose_transport(facts);
@@ -109,11 +104,31 @@ void add_transport(json& report, const StagePlan& plan) {
             is_multicast ? TransportChoice::Way::relay : TransportChoice::Way::multicast,
             facts.broadcasts)} +
         ": " + choice.why_not;
-    const auto bytes = report["bytes"].get<std::uint64_t>();
+    const std::uint64_t bytes = view.progress != nullptr ? view.progress->bytes_total : 0;
     if (!is_multicast && bytes > 0) {
         const auto members = static_cast<std::uint32_t>(plan.nodes.size());
         report["relay"] = choose_relay({.object_bytes = bytes, .members = members}).why;
     }
+}
+
+json transport_of(const StageView& view, const std::vector<NodeShare>& shares) {
+    json report;
+    report["unheard_group"] = json::array();
+    for (const NodeShare& share : shares) {
+        if (share.counted.was_unreachable) {
+            report["unheard_group"].push_back(share.node);
+        }
+        if (share.node == view.plan->nodes.front().name) {
+            report["packet_payload"] = share.counted.packet_payload;
+        }
+    }
+    if (view.plan->nodes.size() == 1) {
+        report["transport"] = "none";
+        report["transport_why"] = "there is one node: it copies";
+    } else {
+        add_choice(report, view, is_relayed(shares));
+    }
+    return report;
 }
 
 std::string phase_of(const StageView& view) {
@@ -148,19 +163,11 @@ json turns_of(const StageTimes& times) {
             {"total", seconds_between(times.announced, times.settled)}};
 }
 
-std::vector<NodeShare> shares_of(const StageView& view) {
-    std::vector<NodeShare> shares;
-    for (const Contribution& one : view.outcomes) {
-        const auto outcome = decode_node_outcome(one.bytes);
-        if (outcome && one.rank.index() < view.plan->nodes.size()) {
-            shares.push_back({.node = view.plan->nodes[one.rank.index()].name,
-                              .statistics = json::parse(outcome->statistics, nullptr, false)});
-        }
-    }
-    return shares;
-}
-
 }  // namespace
+
+json transport_of(const StageView& view) {
+    return view.plan != nullptr ? transport_of(view, shares_of(view)) : json::object();
+}
 
 json status_of(const StageView& view) {
     json report = head_of(view.key);
@@ -189,18 +196,12 @@ json explanation_of(const StageView& view) {
     if (view.plan == nullptr) {
         return report;
     }
-    const bool is_alone = view.plan->nodes.size() == 1;
     report["root"] = view.plan->nodes.front().name;
     report["is_root"] = view.self == Rank{0};
-    if (is_alone) {
-        report["transport"] = "none";
-        report["transport_why"] = "there is one node: it copies";
-    }
     report["dropped"] = view.dropped;
-    add_shares(report, shares_of(view), view.plan->nodes.front().name);
-    if (!is_alone) {
-        add_transport(report, *view.plan);
-    }
+    const std::vector<NodeShare> shares = shares_of(view);
+    report.update(transport_of(view, shares));
+    add_shares(report, shares);
     return report;
 }
 

@@ -29,6 +29,9 @@ struct StageView {
     std::vector<std::string> dropped{};         ///< The nodes that the others went on without.
 };
 
+/// How the files went over the network: the members "transport", "transport_why" and more of
+/// the explanation. Empty before there is a plan.
+[[nodiscard]] nlohmann::json transport_of(const StageView& view);
 /// How far it is.
 [[nodiscard]] nlohmann::json status_of(const StageView& view);
 /// Where its time went.

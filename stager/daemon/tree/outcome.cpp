@@ -3,57 +3,30 @@
 #include "transport/base/fields.h"
 
 #include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
 
 namespace stage {
 namespace {
 
-/// Bytes of state and blame and the lengths of two texts.
+/// Bytes of state and blame and the lengths of sentence and statistics.
 constexpr std::size_t kOutcomeHead = 10;
 constexpr const char* kUnreadable = "its stagecastd sent a malformed outcome";
-constexpr std::size_t kMaxStatisticsInOutcome = 512;
+constexpr std::size_t kMaxStatisticsInOutcome = 64;
 constexpr std::size_t kMaxPartialBytes = 1024;
-constexpr std::array kReported{
-    "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
-/// What all nodes have alike, so that one report is enough.
-constexpr const char* kOfAll = "packet_payload";
-constexpr std::array kHappened{"group_unheard", "group_relayed"};
 
 }  // namespace
-
-std::string statistics_to_tell(const std::string& statistics, bool is_roots) {
-    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
-    auto kept = nlohmann::json::object();
-    if (!line.is_object()) {
-        return kept.dump();
-    }
-    const auto keep = [&](const char* name) {
-        if (const auto found = line.find(name); found != line.end() && found->is_number()) {
-            kept[name] = *found;
-        }
-    };
-    std::ranges::for_each(kReported, keep);
-    if (is_roots) {
-        keep(kOfAll);
-    }
-    for (const char* name : kHappened) {
-        if (line.contains(name)) {
-            kept[name] = true;
-        }
-    }
-    return kept.dump();
-}
 
 std::vector<std::byte> encode(const NodeOutcome& outcome, std::size_t nodes) {
     const std::size_t room = (kMaxGathered - 4) / nodes - kContributionHead - kOutcomeHead;
     const auto sentence =
         std::string_view{outcome.sentence}.substr(0, std::min(kMaxPartialBytes, room));
-    const std::size_t left = std::min(kMaxStatisticsInOutcome, room - sentence.size());
+    auto statistics =
+        outcome.statistics ? encoded(*outcome.statistics) : std::vector<std::byte>{};
+    if (statistics.size() > room - sentence.size()) {
+        statistics.clear();
+    }
     ByteWriter writer;
     writer.u8(static_cast<std::uint8_t>(outcome.state));
-    writer.u8(static_cast<std::uint8_t>(outcome.blame)).text(sentence);
-    writer.text(outcome.statistics.size() <= left ? outcome.statistics : std::string{});
+    writer.u8(static_cast<std::uint8_t>(outcome.blame)).text(sentence).blob(statistics);
     return writer.take();
 }
 
@@ -63,7 +36,10 @@ std::optional<NodeOutcome> decode_node_outcome(Bytes bytes) {
     FieldReader on{reader};
     on.choice(outcome.state, VerdictState::failed).choice(outcome.blame, Blame::internal);
     outcome.sentence = reader.text(kMaxPartialBytes);
-    outcome.statistics = reader.text(kMaxStatisticsInOutcome);
+    if (const Bytes statistics = reader.blob(kMaxStatisticsInOutcome); !statistics.empty()) {
+        outcome.statistics = decoded<NodeStatistics>(statistics);
+        on.require(outcome.statistics.has_value());
+    }
     return reader.finished() ? std::optional{std::move(outcome)} : std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/daemon/tree/tree_message.h"
+#include "stager/messages/worker_statistics.h"
 
 #include <optional>
 #include <string>
@@ -14,19 +15,13 @@
 namespace stage {
 
 struct NodeOutcome {
-    VerdictState state = VerdictState::ok;  ///< ok, partial or failed.
-    Blame blame = Blame::user;              ///< The party to blame for what is not ok.
-    std::string sentence;                   ///< What is missing, or why it failed.
-    std::string statistics;                 ///< From statistics_to_tell().
+    VerdictState state = VerdictState::ok;       ///< ok, partial or failed.
+    Blame blame = Blame::user;                   ///< The party to blame for what is not ok.
+    std::string sentence;                        ///< What is missing, or why it failed.
+    std::optional<NodeStatistics> statistics{};  ///< Empty if the node has no result.
 
     bool operator==(const NodeOutcome&) const = default;
 };
-
-/// The part of a worker's statistics that the root reports of a node (stage_description.cpp):
-/// the whole line may be too long for the collective, and half of it can't be parsed. The line
-/// may contain anything, because the worker is the user's process. Only the root's part has
-/// what is the same on all nodes.
-[[nodiscard]] std::string statistics_to_tell(const std::string& statistics, bool is_roots);
 
 /// The outcome of one of `nodes`, all of which have to fit one message: sentences are cut,
 /// statistics are left out.

@@ -43,39 +43,63 @@ WorkerProgress progress_of(const Work& work, const core::Outcome& outcome) {
     return progress;
 }
 
+WorkerStatistics statistics_of(const Work& work,
+                               const BroadcastReport& report,
+                               std::size_t rails) {
+    const bool holds = report.held_after.has_value();
+    const double seconds = in_seconds(report.held_after.value_or(report.ran));
+    const FileSink* const sink = work.sink();
+    return {.node = {.microseconds = static_cast<std::uint64_t>(std::llround(seconds * 1e6)),
+                     .packets_lost = report.outcome.packets_lost,
+                     .packets_repaired = report.outcome.packets_repaired,
+                     .bytes_read = work.bytes_read(),
+                     .bytes_here = sink != nullptr ? sink->bytes_filled() : 0,
+                     .packet_payload = report.chunk_bytes,
+                     .was_unreachable = report.outcome.was_unreachable,
+                     .was_handed_over = report.was_handed_over},
+            .bytes = holds ? work.bytes_expected() : 0,
+            .files = holds && sink != nullptr ? sink->file_count() : 0,
+            .remarks = work.remarks().substr(0, WorkerStatistics::kMaxRemarksBytes),
+            .packets_sent = report.driver.packets_sent,
+            .packets_received = report.driver.packets_received,
+            .packets_rejected = report.refused.refused(),
+            .packets_overflowed = report.driver.socket_overflow,
+            .flow_packets = report.flow_packets,
+            .rails = static_cast<std::uint8_t>(rails)};
+}
+
 std::string statistics_line(const Measured& measured,
                             const Work& work,
                             const BroadcastReport& report) {
+    const WorkerStatistics counted = statistics_of(work, report, measured.rails);
     const bool holds = report.held_after.has_value();
     const double seconds = in_seconds(report.held_after.value_or(report.ran));
-    const std::uint64_t bytes = holds ? work.bytes_expected() : 0;
     nlohmann::ordered_json line;
     line["rank"] = measured.rank.value();
     line["members"] = measured.members;
-    line["bytes"] = bytes;
+    line["bytes"] = counted.bytes;
     line["seconds"] = rounded(seconds);
     line["group_seconds"] = rounded(in_seconds(report.ran));
     line["held_at"] = held_at(report);
     line["goodput_mbps"] =
-        seconds > 0 ? rounded(static_cast<double>(bytes) * 8 / 1e6 / seconds) : 0.0;
+        seconds > 0 ? rounded(static_cast<double>(counted.bytes) * 8 / 1e6 / seconds) : 0.0;
     line["bytes_saved"] = report.shortened.bytes - report.shortened.bytes_sent;
     if (report.outcome.rate_found_bytes_per_s > 0) {
         line["rate_found_mbps"] =
             rounded(static_cast<double>(report.outcome.rate_found_bytes_per_s) * 8 / 1e6);
     }
     if (holds && work.sink() != nullptr) {
-        line["files"] = work.sink()->file_count();
+        line["files"] = counted.files;
     }
-    if (const std::string remarks = work.remarks(); !remarks.empty()) {
-        constexpr std::size_t kMaxRemarksBytes = 1024;
-        line["remarks"] = remarks.substr(0, kMaxRemarksBytes);
+    if (!counted.remarks.empty()) {
+        line["remarks"] = counted.remarks;
     }
-    line["bytes_read"] = work.bytes_read();
-    line["bytes_here"] = work.sink() != nullptr ? work.sink()->bytes_filled() : 0;
-    line["packets_sent"] = report.driver.packets_sent;
-    line["packets_received"] = report.driver.packets_received;
-    line["packets_lost"] = report.outcome.packets_lost;
-    line["packets_repaired"] = report.outcome.packets_repaired;
+    line["bytes_read"] = counted.node.bytes_read;
+    line["bytes_here"] = counted.node.bytes_here;
+    line["packets_sent"] = counted.packets_sent;
+    line["packets_received"] = counted.packets_received;
+    line["packets_lost"] = counted.node.packets_lost;
+    line["packets_repaired"] = counted.node.packets_repaired;
     if (report.outcome.was_unreachable) {
         line["group_unheard"] =
             std::string{measured.broadcasts ? "broadcast" : "multicast"} +
@@ -92,15 +116,15 @@ std::string statistics_line(const Measured& measured,
                                                   .unreached = measured.unreached})
                                     .why;
     }
-    line["packets_rejected"] = report.refused.refused();
-    line["packets_overflowed"] = report.driver.socket_overflow;
-    if (!report.flow_packets.empty()) {
-        line["flow_packets"] = report.flow_packets;
+    line["packets_rejected"] = counted.packets_rejected;
+    line["packets_overflowed"] = counted.packets_overflowed;
+    if (!counted.flow_packets.empty()) {
+        line["flow_packets"] = counted.flow_packets;
     }
-    if (measured.rails > 1) {
-        line["rails"] = measured.rails;
+    if (counted.rails > 1) {
+        line["rails"] = counted.rails;
     }
-    line["packet_payload"] = report.chunk_bytes;
+    line["packet_payload"] = counted.node.packet_payload;
     line["receive_buffer"] = measured.receive_buffer;
     if (measured.buffer_asked > 0) {
         line["receive_buffer_asked"] = measured.buffer_asked;

@@ -97,7 +97,6 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
 
 int tell_look(const Result<WorkerLook>& look, ControlSocket& control) {
     WorkerOutcome outcome;
-    outcome.statistics = "{}";
     outcome.state = look ? VerdictState::ok : VerdictState::failed;
     Status said = look ? control.say(FromWorker{*look}) : Status{};
     if (!look) {

@@ -70,7 +70,6 @@ class Stage final : public Watcher {
     void tell_held(const core::Outcome& held);
     void tell_dropped(const core::Outcome& released);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
-    [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
     [[nodiscard]] TransportFacts transport_facts(const core::Outcome& outcome) const;
     void tell_hand_over(const core::Outcome& outcome);
 
@@ -276,18 +275,6 @@ void Stage::look_ahead(Claims& claims) {
     }
 }
 
-std::string Stage::statistics(const BroadcastReport& report) const {
-    return statistics_line({.rank = setup_.rank,
-                            .members = setup_.nodes.size(),
-                            .rails = carrier_.rails,
-                            .receive_buffer = carrier_.receive_buffer_bytes,
-                            .buffer_asked = 0,
-                            .unreached = names_of(report.outcome.unreached, cards_),
-                            .broadcasts = setup_.group_address == kBroadcastAddress},
-                           *work_,
-                           report);
-}
-
 TransportFacts Stage::transport_facts(const core::Outcome& outcome) const {
     TransportFacts facts = facts_of(cards_, setup_.transport);
     facts.unreached = names_of(outcome.unreached, cards_);
@@ -321,7 +308,8 @@ Status Stage::tell_end(const BroadcastReport& report) {
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
     }
-    Status said = control_.say(FromWorker{WorkerReleased{statistics(report)}});
+    Status said =
+        control_.say(FromWorker{WorkerReleased{statistics_of(*work_, report, carrier_.rails)}});
     if (is_here_ && setup_.may_cache && work_->sink() != nullptr) {
         keep_trees_for_later(*work_->sink(), control_, interrupts_);
     }
@@ -363,14 +351,13 @@ void Stage::tell_held(const core::Outcome& held) {
     if (handed_over_) {
         so_far.was_handed_over = true;
         so_far.outcome.was_unreachable = handed_over_->was_unreachable;
-        so_far.outcome.unreached = handed_over_->unreached;
     }
     so_far.ran = std::chrono::steady_clock::now() - began_;
     so_far.held_after = so_far.ran;
     WorkerOutcome outcome;
     outcome.state = VerdictState::ok;
     outcome.culprit = setup_.rank;
-    outcome.statistics = statistics(so_far);
+    outcome.statistics = statistics_of(*work_, so_far, carrier_.rails);
     const FileSink* sink = work_->sink();
     if (sink != nullptr) {
         outcome.paths = orders_->paths(*sink);
@@ -420,7 +407,6 @@ void Stage::tell_failure(const Error& why, Rank culprit) {
     outcome.blame = why.blame();
     outcome.sentence = why.sentence();
     outcome.culprit = culprit;
-    outcome.statistics = "{}";
     if (Status said = control_.say(FromWorker{outcome}); !said) {
         log_.warn("cannot report the outcome to stagecastd",
                   {{"why", said.error().sentence()}});

@@ -46,7 +46,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
         .contributions = {{Rank{1}, {}}, {Rank{3}, owned("a card")}}};
     const NodeOutcome outcome{.state = VerdictState::partial,
                               .sentence = "/shared/x: No such file or directory",
-                              .statistics = "{}"};
+                              .statistics = NodeStatistics{.bytes_read = 7}};
     const GatheredMessage outcomes{.kind = Collective::outcome,
                                    .sequence = 1,
                                    .contributions = {{Rank{1}, encode(outcome)}}};

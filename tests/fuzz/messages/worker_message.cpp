@@ -92,7 +92,10 @@ std::vector<FuzzSeed> fuzz_seeds() {
                                 .paths = {"/var/spool/stagecast/4711/a", ""},
                                 .libs_directories = {"/tmp/prog_libs/"},
                                 .directories = {"/tmp/d"},
-                                .statistics = "{\"bytes\":1048576}"};
+                                .statistics = {.node = {.bytes_read = 1U << 20U},
+                                               .bytes = 1U << 20U,
+                                               .remarks = "1 socket left out (/shared/s)",
+                                               .flow_packets = {3, 4}}};
     return {
         {"setup", down(full_setup())},
         {"abort", down(abort)},
@@ -110,7 +113,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
         {"card", up(WorkerCard{owned("a card")})},
         {"outcome", up(outcome)},
         {"dropped", up(WorkerDropped{Rank{1}, Blame::node, "nothing was heard of it"})},
-        {"released", up(WorkerReleased{"{}"})},
+        {"released", up(WorkerReleased{})},
         {"look", up(WorkerLook{owned("manifest"), 1U << 20U, "00ff"})}};
 }
 

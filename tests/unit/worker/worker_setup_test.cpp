@@ -118,12 +118,14 @@ TEST_CASE("every message of a worker is decoded as it was encoded") {
     outcome.culprit = Rank{3};
     outcome.paths = {"/tmp/x", "", "/tmp/z"};
     outcome.libs_directories = {"/tmp/x_libs/"};
-    outcome.statistics = "{}";
+    outcome.statistics.node.was_handed_over = true;
+    outcome.statistics.remarks = "1 socket left out";
+    outcome.statistics.flow_packets = {7, 0};
     const std::vector<FromWorker> messages{
         WorkerProgress{.phase = WorkerPhase::transfer, .bytes = 5, .bytes_total = 10},
         WorkerCard{{std::byte{1}}},
         outcome,
-        WorkerReleased{"{\"rank\":1}"},
+        WorkerReleased{outcome.statistics},
         WorkerSeek{.stamp = {std::byte{7}}},
         WorkerBegun{.stamp = {std::byte{7}}, .bytes = 9},
         WorkerDropped{Rank{7}, Blame::node, "nothing was heard of it"},
@@ -208,7 +210,7 @@ TEST_CASE("the socket reports that nothing came, and its end") {
 TEST_CASE("a last message is received although its sender left something unread") {
     auto pair = make_pair_of_sockets();
     REQUIRE(send_to_peer(pair.daemon.get(), encode_to_worker(WorkerRelease{})).ok());
-    REQUIRE(send_to_peer(pair.worker.get(), encode_from_worker(WorkerReleased{"{}"})).ok());
+    REQUIRE(send_to_peer(pair.worker.get(), encode_from_worker(WorkerReleased{})).ok());
     pair.worker.reset();
     const auto words = receive_from_peer(pair.daemon.get(), kMaxFromWorker);
     REQUIRE(words);

@@ -90,7 +90,6 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     WorkerOutcome failed;
     failed.state = VerdictState::failed;
     failed.sentence = "PMIx does not answer";
-    failed.statistics = "{}";
     WorkerProgress progress;
     progress.bytes_total = 7;
     const std::string variables = world.scratch.write("variables", "");

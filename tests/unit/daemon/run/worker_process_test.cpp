@@ -117,7 +117,6 @@ TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed", "[r
     }
     ServicesWorld world;
     WorkerOutcome outcome;
-    outcome.statistics = "{}";
     const bool is_flood = GENERATE(true, false);
     const std::string datagram =
         "\\001" +

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 using namespace stage;
@@ -30,9 +31,9 @@ struct World {
                 .now = at(20),
                 .outcomes = outcomes};
     }
-    void report(Rank rank, const std::string& statistics) {
+    void report(Rank rank, const NodeStatistics& counted) {
         outcomes.push_back(
-            {rank, encode(NodeOutcome{.sentence = {}, .statistics = statistics}, 2)});
+            {rank, encode(NodeOutcome{.sentence = {}, .statistics = counted}, 2)});
     }
 
     StageTimes times;
@@ -92,9 +93,15 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     world.times.planned = at(11);
     world.times.settled = at(20);
     world.report(Rank{0},
-                 R"({"seconds":1.5,"bytes_read":10,"packets_lost":2,"packet_payload":1408})");
+                 {.microseconds = 1'500'000,
+                  .packets_lost = 2,
+                  .bytes_read = 10,
+                  .packet_payload = 1408});
     world.report(Rank{1},
-                 R"({"seconds":2.5,"packets_lost":3,"group_unheard":true,"packet_payload":9})");
+                 {.microseconds = 2'500'000,
+                  .packets_lost = 3,
+                  .packet_payload = 9,
+                  .was_unreachable = true});
     const Verdict verdict{.state = VerdictState::ok};
     StageView view = world.view();
     view.plan = &world.plan;
@@ -109,6 +116,7 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     CHECK(why["bytes_read"] == 10);
     CHECK(why["unheard_group"] == json::array({"n1"}));
     CHECK(why["slowest"][0]["node"] == "n1");
+    CHECK(why["slowest"][0]["seconds"] == 2.5);
     CHECK(why["transport"] == "udp multicast");
     CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("239.1.2.3"));
     CHECK_THAT(why["transport_why_not"].get<std::string>(), Catch::Contains("tcp unicast: "));
@@ -120,10 +128,21 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     CHECK(why["transport"] == "none");
 }
 
+TEST_CASE("what a worker has made up is added without an overflow") {
+    World world;
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    world.report(Rank{0}, {.packets_lost = kMost});
+    world.report(Rank{1}, {.packets_lost = 3});
+    StageView view = world.view();
+    view.plan = &world.plan;
+    CHECK(explanation_of(view)["packets_lost"] == kMost);
+}
+
 TEST_CASE("an explanation names the nodes for which a staging went by TCP") {
     World world;
-    world.report(Rank{0}, R"({"seconds":1.5,"group_relayed":true})");
-    world.report(Rank{1}, R"({"seconds":2.5,"group_relayed":true,"group_unheard":true})");
+    world.report(Rank{0}, {.microseconds = 1'500'000, .was_handed_over = true});
+    world.report(Rank{1},
+                 {.microseconds = 2'500'000, .was_unreachable = true, .was_handed_over = true});
     StageView view = world.view();
     view.plan = &world.plan;
     const json why = explanation_of(view);
@@ -141,8 +160,9 @@ TEST_CASE("an explanation says that a staging was broadcast") {
     const json why = explanation_of(view);
     CHECK(why["transport"] == "udp broadcast");
     CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("255.255.255.255"));
-    world.report(Rank{0}, R"({"seconds":1.5,"group_relayed":true})");
-    world.report(Rank{1}, R"({"seconds":2.5,"group_relayed":true,"group_unheard":true})");
+    world.report(Rank{0}, {.microseconds = 1'500'000, .was_handed_over = true});
+    world.report(Rank{1},
+                 {.microseconds = 2'500'000, .was_unreachable = true, .was_handed_over = true});
     StageView after = world.view();
     after.plan = &world.plan;
     CHECK(explanation_of(after)["transport_why_not"] ==
@@ -151,8 +171,8 @@ TEST_CASE("an explanation says that a staging was broadcast") {
 
 TEST_CASE("an explanation does not say that all hear the group where one does not") {
     World world;
-    world.report(Rank{0}, R"({"seconds":1.5})");
-    world.report(Rank{1}, R"({"seconds":2.5,"group_unheard":true})");
+    world.report(Rank{0}, {.microseconds = 1'500'000});
+    world.report(Rank{1}, {.microseconds = 2'500'000, .was_unreachable = true});
     StageView view = world.view();
     view.plan = &world.plan;
     const json why = explanation_of(view);
