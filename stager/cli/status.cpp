@@ -33,12 +33,12 @@ int fail(StatusKind kind, int code, const std::string& sentence) {
 
 /// "job 42", "job 42.3", "push 7.9".
 std::string name_of(const json& stage) {
-    const bool is_push = stage.value("is_push", false);
-    std::string name = is_push ? "push" : "job " + std::to_string(stage.value("job", 0U));
-    if (!is_push && stage.contains("step") && stage["step"].is_number()) {
-        name += '.' + std::to_string(stage["step"].get<std::uint32_t>());
+    if (stage.value("is_push", false)) {
+        return "push";
     }
-    return name;
+    const json step = stage.value("step", json());
+    return "job " + std::to_string(stage.value("job", 0U)) +
+           (step.is_number() ? '.' + std::to_string(step.get<std::uint32_t>()) : std::string{});
 }
 
 std::string number(double value) {

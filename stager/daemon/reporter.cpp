@@ -1,6 +1,7 @@
 #include "stager/daemon/reporter.h"
 
 #include "stager/daemon/base/json_text.h"
+#include "stager/messages/stage_traits.h"
 
 namespace stage {
 namespace {
@@ -82,7 +83,7 @@ std::string first_node_of(std::uint32_t uid,
                           const StatusRequest& request,
                           const Services& services,
                           const Registry& registry) {
-    if (request.key.job_id == kWholeJob || request.key.job_id == kPushJob) {
+    if (request.key.job_id == kWholeJob || !traits_of(request.key).has_job) {
         return {};
     }
     StatusRequest explain = request;

@@ -2,6 +2,7 @@
 
 #include "stager/config/value.h"
 #include "stager/daemon/tree/tree.h"
+#include "stager/messages/stage_traits.h"
 
 #include <algorithm>
 
@@ -61,7 +62,7 @@ std::string time_limit_words(Duration wanted, Duration most, const std::string& 
 StageLimits stage_limits(const Config& config,
                          const StageKey& key,
                          const StageOptions& options) {
-    if (key.job_id == kPushJob) {
+    if (!traits_of(key).has_job) {
         return push_limits(options);
     }
     const Duration most = longest(config, key, options);

@@ -21,14 +21,15 @@ WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
     setup.specs = order.specs;
     setup.work_dir = std::string{"/"};
     setup.stage_dir = config.stage_root;
-    setup.dest_roots = config.push_roots;
-    setup.keeps_owners = config.push_set_id;
+    allow(config, setup);
     if (order.is_source) {
         setup.dest_roots = {"/"};  // The destination nodes check their own roots.
     }
     setup.purpose = order.compares ? WorkerPurpose::compare : WorkerPurpose::look;
     setup.manifest = order.manifest;
-    setup.max_bytes = order.compares ? 0 : config.max_bytes;  // A comparison has no limit.
+    if (order.compares) {
+        setup.max_bytes = 0;  // A comparison has no limit.
+    }
     return setup;
 }
 
@@ -44,8 +45,7 @@ LocalPreflight::LocalPreflight(const Basics& basics,
                  finish(Error{Blame::node, "checking the disk took longer than StageTimeout"}
                             .remedy("check whether the file systems there respond"));
              }} {
-    StageRequest request;
-    request.key.job_id = kPushJob;
+    const StageRequest request;  // A push is root's.
     const WorkerOrder worker{.program = worker_program(basics.config, request, {}),
                              .stage = "push",
                              .closer = closers.of(request.uid)};

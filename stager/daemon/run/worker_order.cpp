@@ -1,5 +1,7 @@
 #include "stager/daemon/run/worker_order.h"
 
+#include "stager/messages/stage_traits.h"
+
 #include <algorithm>
 
 namespace stage {
@@ -21,6 +23,14 @@ std::string process_group_name(const StageKey& key) {
     return std::to_string(key.job_id) + "." + step + "." + std::to_string(key.restart);
 }
 
+void allow(const Config& config, WorkerSetup& setup) {
+    const StageTraits& traits = traits_of(setup.key);
+    setup.dest_roots = traits.is_roots_own ? config.push_roots : config.dest_roots;
+    setup.keeps_owners = !traits.is_roots_own || config.push_set_id;
+    setup.may_cache = traits.may_cache && config.cache_size > 0;
+    setup.max_bytes = config.max_bytes;
+}
+
 WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunPlace& place) {
     const StagePlan& plan = order.plan;
     WorkerSetup setup;
@@ -36,8 +46,7 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.stage_dir = place.directory;
     setup.dest_subdir =
         setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
-    setup.dest_roots = plan.is_push() ? config.push_roots : config.dest_roots;
-    setup.max_bytes = config.max_bytes;
+    allow(config, setup);
     for (const Endpoint& endpoint : place.endpoints) {
         setup.endpoints.push_back(
             {.fabric = endpoint.fabric,
@@ -54,8 +63,6 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.data_ports = std::to_string(config.data_port_range.first) + "-" +
                        std::to_string(config.data_port_range.last);
     setup.linger = in_ms(config.stall_timeout);
-    setup.keeps_owners = !plan.is_push() || config.push_set_id;
-    setup.may_cache = config.cache_size > 0 && !plan.is_push();
     if (plan.is_root_spared && order.self == setup.source) {
         setup.purpose = WorkerPurpose::lend;
     }

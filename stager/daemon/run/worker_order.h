@@ -34,6 +34,9 @@ struct RunPlace {
     Instant now;
 };
 
+/// Sets what this node allows the stage of `setup.key`: places, owners, bytes and the cache.
+void allow(const Config& config, WorkerSetup& setup);
+
 [[nodiscard]] WorkerSetup worker_setup(const Config& config,
                                        const RunOrder& order,
                                        const RunPlace& place);

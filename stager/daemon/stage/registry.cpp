@@ -202,12 +202,13 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
         return;
     }
     learn_name(setup, *plan, link->link());
+    const bool has_job = traits_of(setup.key).has_job;
     // The stage is over here, as after a restart of this daemon: no plugin announces it again.
     const auto stored = is_known ? std::nullopt : stored_verdict(setup.key);
-    if (stored && (stored->state != VerdictState::failed || setup.key.job_id == kPushJob)) {
+    if (stored && (stored->state != VerdictState::failed || !has_job)) {
         return;
     }
-    if (setup.key.job_id == kPushJob || plan->is_push()) {
+    if (!has_job || !plan->push_specs.empty()) {
         if (auto objection = objection_to(setup, *plan)) {
             ++basics_.counters.messages_refused;
             basics_.log.warn("refused a push", {{"node", node}, {"why", *objection}});
@@ -261,7 +262,7 @@ void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
 /// source (push_permits.h) must allow the push as well.
 std::optional<std::string> Registry::objection_to(const SetupMessage& push,
                                                   const StagePlan& plan) {
-    if (push.key.job_id != kPushJob || push.to.index() >= plan.nodes.size()) {
+    if (traits_of(push.key).has_job || push.to.index() >= plan.nodes.size()) {
         return "the plan of the push is malformed";
     }
     auto objection = objection_to_push(basics_.config, plan.push_specs);
@@ -290,7 +291,7 @@ std::vector<const Stage*> Registry::all() const {
 /// No END comes for a push, so its end on this node is handled here.
 void Registry::clear_push(const StageKey& key) {
     services_.push_permits.release(key, basics_.loop.now());
-    basics_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
+    basics_.loop.defer([this, key] { endings_.begin(key.job_id, key.step_id, [] {}); });
 }
 
 // ---- stages
@@ -322,7 +323,7 @@ void Registry::on_change(StageKey key) {
     if (found != stages_.end() && found->second->is_quiet()) {
         keep_verdict(*found->second);
         stages_.erase(found);
-        if (key.job_id == kPushJob) {
+        if (!traits_of(key).has_job) {
             clear_push(key);
         }
     }

@@ -43,6 +43,7 @@ Stage::Stage(Services& services,
       roots_{roots},
       cleaner_{cleaner},
       key_{key},
+      traits_{traits_of(key)},
       on_change_{std::move(on_change)},
       result_{services.verdicts, basics_.log, key},
       place_{basics_.loop, basics_.config, services.ports, services.places},
@@ -101,7 +102,7 @@ void Stage::take_request(const StageRequest& request) {
 
 /// Its members are known already, and only root can take it away.
 void Stage::push(const StageRequest& request, const StagePlan& plan, OnVerdict on_verdict) {
-    invariant(is_push() && !request_, "a push begins once");
+    invariant(!traits_.has_job && !request_, "a push begins once");
     await_verdict(std::move(on_verdict));
     take_request(request);
     apply(StageEvent::announce);
@@ -318,7 +319,7 @@ void Stage::tell_change() {
 // ---- until there is a plan
 
 void Stage::await_plan() {
-    if (is_push()) {
+    if (!traits_.has_job) {
         // The plan is what announced it: it comes at once.
         wait_alarm_.set(basics_.loop.now() + basics_.config.connect_timeout);
     } else {
@@ -647,7 +648,7 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
 }
 
 StageRole Stage::own_role() const {
-    if (!is_push()) {
+    if (traits_.has_job) {
         return StageRole::job;
     }
     return group_ && group_->is_root() ? StageRole::source : StageRole::push;

@@ -24,6 +24,7 @@
 #include "stager/daemon/stage/group_driver.h"
 #include "stager/daemon/stage/lifecycle.h"
 #include "stager/daemon/stage/stage_description.h"
+#include "stager/messages/stage_traits.h"
 #include "stager/spec/spec_list.h"
 
 #include <functional>
@@ -148,7 +149,6 @@ class Stage final : private NodeRunOwner {
     void tell_slurm();
     void tell_change();
 
-    [[nodiscard]] bool is_push() const { return key_.job_id == kPushJob; }
     [[nodiscard]] StageLimits limits() const;
     [[nodiscard]] TreeProgress own_progress() const;
     [[nodiscard]] StageView view() const;
@@ -159,6 +159,7 @@ class Stage final : private NodeRunOwner {
     JobRoots& roots_;
     const Cleaner& cleaner_;
     StageKey key_;
+    const StageTraits& traits_;
     OnChange on_change_;
     StageState state_ = StageState::fresh;
 

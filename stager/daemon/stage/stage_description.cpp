@@ -3,6 +3,7 @@
 #include "stager/config/relay_choice.h"
 #include "stager/config/transport_choice.h"
 #include "stager/daemon/tree/outcome.h"
+#include "stager/messages/stage_traits.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ json seconds_between(std::optional<Instant> from, std::optional<Instant> to) {
 json head_of(const StageKey& key) {
     json head{{"job", key.job_id}, {"restart", key.restart}};
     head["step"] = key.step_id == kWholeJob ? json() : json(key.step_id);
-    head["is_push"] = key.job_id == kPushJob;
+    head["is_push"] = !traits_of(key).has_job;
     return head;
 }
 

@@ -42,8 +42,6 @@ struct StagePlan : StageSettings {
     std::optional<StageRequest> request;
     std::vector<Node> nodes;  ///< By rank.
 
-    [[nodiscard]] bool is_push() const { return !push_specs.empty(); }
-
     StagePlan() = default;
     StagePlan(const StagePlan&) = default;
     StagePlan& operator=(const StagePlan&) = default;

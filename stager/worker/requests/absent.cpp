@@ -1,12 +1,13 @@
 #include "stager/worker/requests/absent.h"
 
+#include "stager/messages/stage_traits.h"
+
 #include <utility>
 
 namespace stage {
 
 Error about_source(Error why, const StageKey& key) {
-    const bool is_jobs = key.job_id != kPushJob;
-    if (why.cause() != ENOENT || !is_jobs) {
+    if (why.cause() != ENOENT || !traits_of(key).has_job) {
         return why;
     }
     return key.step_id == kWholeJob

@@ -8,7 +8,9 @@
 #include "transport/base/codec.h"
 #include "transport/base/text.h"
 
+#include <pwd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -31,13 +33,6 @@ std::string_view below(std::string_view path, std::string_view root) {
     return is_below ? path.substr(bare.size() + 1) : std::string_view{};
 }
 
-/// For the error of a source whose written name is not the one that the error has.
-std::string expansion_note(const StageSpec& written) {
-    return has_value_pattern(written.source) ? "the % in '" + printable(written.source) +
-                                                   "' was expanded, %% is a percent sign"
-                                             : "";
-}
-
 Error outside(const std::string& path, const std::vector<std::string>& roots) {
     Error error{Blame::user, path + ": absolute destinations are not allowed there"};
     return std::move(error).remedy(roots.empty()
@@ -45,23 +40,62 @@ Error outside(const std::string& path, const std::vector<std::string>& roots) {
                                        : "this site allows them below " + joined(roots, ", "));
 }
 
+/// The user name of the job: this process runs as the job's user.
+std::optional<std::string> user_name() {
+    std::vector<char> room(std::size_t{64} << 10U);
+    passwd entry{};
+    passwd* found = nullptr;
+    const bool is_known =
+        ::getpwuid_r(::geteuid(), &entry, room.data(), room.size(), &found) == 0 &&
+        found != nullptr;
+    return is_known ? std::optional<std::string>{entry.pw_name} : std::nullopt;
+}
+
 }  // namespace
+
+OrderPlaces places_of(const WorkerSetup& setup) {
+    return {.stage_dir = setup.stage_dir,
+            .dest_subdir = setup.dest_subdir,
+            .dest_roots = setup.dest_roots,
+            .work_dir = setup.work_dir,
+            .has_cache = setup.may_cache,
+            .names = {.job_id = setup.key.job_id,
+                      .array_job_id = setup.array_job_id,
+                      .array_task_id = setup.array_task_id,
+                      .node = setup.rank.value(),
+                      .user = user_name},
+            .traits = traits_of(setup.key),
+            .keeps_owners = setup.keeps_owners};
+}
 
 Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
     TRY(auto parsed, parse_serialized(specs));
     Orders orders{std::move(parsed), options_in(specs), std::move(places)};
     for (StageSpec& spec : orders.specs_) {
         TRY(auto meant, orders.meant_by(spec));
-        orders.notes_.push_back(orders.places_.is_push ? "" : expansion_note(spec));
+        orders.notes_.push_back(orders.note_of(spec));
         spec = std::move(meant);
         TRY(spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec));
     }
     return orders;
 }
 
+/// For the error of a source whose written name is not the one that the error has.
+std::string Orders::note_of(const StageSpec& written) const {
+    return places_.traits.has_patterns && has_value_pattern(written.source)
+               ? "the % in '" + printable(written.source) +
+                     "' was expanded, %% is a percent sign"
+               : "";
+}
+
+/// The name of a file, as meant_by() takes it.
+std::string Orders::as_written(const std::string& name) const {
+    return places_.traits.has_patterns ? literal_name(name) : name;
+}
+
 /// Replaces the patterns by their values; root writes the names of a push literally.
 Result<StageSpec> Orders::meant_by(const StageSpec& spec) const {
-    if (places_.is_push) {
+    if (!places_.traits.has_patterns) {
         return spec;
     }
     const Status sound = check_patterns(spec);
@@ -93,10 +127,10 @@ Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
     if (place.root.empty()) {
         return outside(destination.path, places_.dest_roots);
     }
-    place.makes_directories = !places_.is_push;
+    place.makes_directories = places_.traits.makes_directories;
     place.made = places_.made;
     place.refuses_network = true;
-    place.guarded_by = places_.is_push ? "PushRoots" : "";
+    place.guarded_by = places_.traits.is_roots_own ? "PushRoots" : "";
     return place;
 }
 
@@ -124,10 +158,10 @@ TreeChoice Orders::choice_of(const StageSpec& spec) const {
     TreeChoice choice{.follows_links = spec.is_following,
                       .skips_devices = spec.skips_devices,
                       .excludes = spec.excludes};
-    if (!places_.is_push && places_.names.job_id != 0) {
+    if (places_.traits.has_job && places_.names.job_id != 0) {
         choice.excludes.push_back("slurm-" + std::to_string(places_.names.job_id) + ".out");
     }
-    if (!places_.is_push && places_.names.array_job_id != 0) {
+    if (places_.traits.has_job && places_.names.array_job_id != 0) {
         const std::string array = std::to_string(places_.names.array_job_id);
         choice.excludes.push_back("slurm-" + array + "_[0-9]*.out");
     }
@@ -297,7 +331,7 @@ std::vector<TargetPlace> Orders::places_outside() const {
 }
 
 std::string Orders::spill_directory() const {
-    if (!places_.is_push) {
+    if (places_.traits.spills_below_itself) {
         return places_.stage_dir;
     }
     const std::vector<TargetPlace> places = places_outside();
@@ -375,11 +409,6 @@ bool is_here(const std::string& path) {
 
 }  // namespace
 
-/// The working directory as meant_by() takes it.
-std::string Orders::list_directory() const {
-    return places_.is_push ? places_.work_dir : literal_name(places_.work_dir);
-}
-
 bool Orders::is_there(const std::string& name) const {
     return is_here(name.starts_with('/') ? name : places_.work_dir + '/' + name);
 }
@@ -392,7 +421,7 @@ std::optional<StageSpec> Orders::file_named_by(const ListLine& line) const {
         const bool is_name =
             name.find('\0') == std::string::npos && name.size() < kMaxPathBytes;
         if (is_name && is_there(name)) {
-            return StageSpec{.source = places_.is_push ? name : literal_name(name)};
+            return StageSpec{.source = as_written(name)};
         }
     }
     return std::nullopt;
@@ -407,8 +436,8 @@ Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) c
         return spec;
     }
     // The name may be that of a file, and the rest a destination and flags.
-    if (!places_.is_push && !named && has_pattern(spec->source) && is_there(spec->source)) {
-        spec->source = literal_name(spec->source);
+    if (!named && has_pattern(spec->source) && is_there(spec->source)) {
+        spec->source = as_written(spec->source);
     }
     if (spec->is_list) {
         return Error{Blame::user, "a list can't name another list"};
@@ -422,8 +451,9 @@ Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) c
         return Error{Blame::internal, "the job's working directory is not known"}.remedy(
             "write absolute paths");
     }
-    return with_flags_of(list,
-                         made_absolute(*std::move(spec), is_relative ? list_directory() : "/"));
+    return with_flags_of(
+        list,
+        made_absolute(*std::move(spec), is_relative ? as_written(places_.work_dir) : "/"));
 }
 
 Status Orders::add_lines(std::uint16_t index,
@@ -452,7 +482,7 @@ Status Orders::add_lines(std::uint16_t index,
         if (!serial) {
             return std::move(serial).error().within(where);
         }
-        const std::string note = places_.is_push ? "" : expansion_note(*written);
+        const std::string note = note_of(*written);
         orders.push_back({.spec = index,
                           .path = meant->source,
                           .line = *std::move(serial),

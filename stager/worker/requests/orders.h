@@ -8,6 +8,8 @@
 
 #include "stager/files/sink/file_sink.h"
 #include "stager/files/source/file_source.h"
+#include "stager/messages/stage_traits.h"
+#include "stager/messages/worker_setup.h"
 #include "stager/removal/made_directories.h"
 #include "stager/spec/destination.h"
 #include "stager/spec/list_lines.h"
@@ -31,9 +33,12 @@ struct OrderPlaces {
     bool has_cache = false;                   ///< The cache keeps partial files.
     NameValues names{};                       ///< For the patterns in names.
     std::shared_ptr<MadeDirectories> made{};  ///< The directories above absolute destinations.
-    bool is_push = false;                     ///< Root's: dest_roots are this node's PushRoots.
-    bool keeps_owners = true;                 ///< See target.h.
+    StageTraits traits{};
+    bool keeps_owners = true;  ///< See target.h.
 };
+
+/// The places that a SETUP names. `made` is the caller's.
+[[nodiscard]] OrderPlaces places_of(const WorkerSetup& setup);
 
 class Orders {
   public:
@@ -81,7 +86,8 @@ class Orders {
     [[nodiscard]] Status add_lines(std::uint16_t index,
                                    Destinations& taken,
                                    std::vector<SourceOrder>& orders) const;
-    [[nodiscard]] std::string list_directory() const;
+    [[nodiscard]] std::string note_of(const StageSpec& written) const;
+    [[nodiscard]] std::string as_written(const std::string& name) const;
     [[nodiscard]] bool is_there(const std::string& name) const;
     [[nodiscard]] std::optional<StageSpec> file_named_by(const ListLine& line) const;
     [[nodiscard]] Result<StageSpec> spec_of(const StageSpec& list, const ListLine& line) const;

@@ -73,14 +73,7 @@ Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config) {
 
 Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) {
     TRY(interrupts.limit(setup.stage_timeout));
-    TRY(const auto orders,
-        Orders::parse(setup.specs,
-                      {.stage_dir = setup.stage_dir,
-                       .dest_subdir = setup.dest_subdir,
-                       .dest_roots = setup.dest_roots,
-                       .work_dir = setup.work_dir,
-                       .is_push = setup.key.job_id == kPushJob,
-                       .keeps_owners = setup.keeps_owners}));
+    TRY(const auto orders, Orders::parse(setup.specs, places_of(setup)));
     const bool is_source = setup.rank == setup.source;
     if (!is_source && setup.purpose == WorkerPurpose::look) {
         return room_for(orders, setup);

@@ -4,7 +4,6 @@
 #include "stager/worker/broadcast/statistics.h"
 #include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/requests/absent.h"
-#include "stager/worker/requests/job_names.h"
 #include "stager/worker/requests/orders.h"
 #include "stager/worker/staging/cache_requests.h"
 #include "stager/worker/staging/control_socket.h"
@@ -96,17 +95,9 @@ class Stage final : public Watcher {
 };
 
 Status Stage::begin_work() {
-    TRY(auto orders,
-        Orders::parse(setup_.specs,
-                      {.stage_dir = setup_.stage_dir,
-                       .dest_subdir = setup_.dest_subdir,
-                       .dest_roots = setup_.dest_roots,
-                       .work_dir = setup_.work_dir,
-                       .has_cache = setup_.may_cache,
-                       .names = names_of(setup_),
-                       .made = made_,
-                       .is_push = setup_.key.job_id == kPushJob,
-                       .keeps_owners = setup_.keeps_owners}));
+    OrderPlaces places = places_of(setup_);
+    places.made = made_;
+    TRY(auto orders, Orders::parse(setup_.specs, std::move(places)));
     orders_ = std::move(orders);
     if (setup_.rank != setup_.source) {
         work_ = Work::receiving(sink_config());

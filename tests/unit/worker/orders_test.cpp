@@ -58,7 +58,7 @@ TEST_CASE("a destination is below the stage directory or a root") {
     CHECK(target("in.dat")->target.place.makes_directories);
     CHECK(target("in.dat:/tmp/x")->target.place.guarded_by.empty());
     OrderPlaces push = kPlaces;
-    push.is_push = true;
+    push.traits = kPushTraits;
     CHECK_FALSE(target("in.dat:/tmp/x", push)->target.place.makes_directories);
     CHECK(target("in.dat:/tmp/x", push)->target.place.guarded_by == "PushRoots");
 
@@ -173,7 +173,7 @@ TEST_CASE("patterns are expanded on the node, in options and lists; not for a pu
     entry.line = sources->at(0).line;
     CHECK(orders->target_of(entry)->target.place.path() == "/tmp/42.3");
     OrderPlaces push = places;
-    push.is_push = true;
+    push.traits = kPushTraits;
     CHECK(path_of("in:/tmp/%j.$x", push) == "/tmp/%j.$x");
 }
 
@@ -214,7 +214,7 @@ TEST_CASE("Slurm's output files of the job are left out of its directories") {
     };
     CHECK(excludes("a::exclude=b.%j") ==
           std::vector<std::string>{"b.43", "slurm-43.out", "slurm-42_[0-9]*.out"});
-    places.is_push = true;
+    places.traits = kPushTraits;
     CHECK(excludes("a").empty());
 }
 
