@@ -16,21 +16,6 @@ constexpr std::string_view kVersion = "1";
 constexpr std::string_view kExisting = "-knw";  // in the order of Existing
 constexpr std::size_t kNowhere = std::string_view::npos;
 
-struct Letter {
-    char letter;
-    bool StageSpec::*member;
-};
-constexpr std::array<Letter, 10> kLetters{Letter{'l', &StageSpec::is_list},
-                                          Letter{'o', &StageSpec::is_optional},
-                                          Letter{'t', &StageSpec::is_temporary},
-                                          Letter{'d', &StageSpec::is_durable},
-                                          Letter{'a', &StageSpec::is_late},
-                                          Letter{'x', &StageSpec::is_unpacked},
-                                          Letter{'b', &StageSpec::is_with_libraries},
-                                          Letter{'r', &StageSpec::is_resumable},
-                                          Letter{'f', &StageSpec::is_following},
-                                          Letter{'s', &StageSpec::skips_devices}};
-
 bool is_plain(char c) {
     const auto code = static_cast<unsigned char>(c);
     return code > ' ' && code != 0x7f && c != '%' && c != ',' && c != ';';
@@ -81,8 +66,8 @@ std::string_view take_until(std::string_view& rest, char separator) {
 }
 
 bool apply_letter(StageSpec& spec, char letter) {
-    const auto* const found = std::ranges::find(kLetters, letter, &Letter::letter);
-    if (found == kLetters.end()) {
+    const auto* const found = std::ranges::find(kSpecSwitches, letter, &SpecSwitch::letter);
+    if (found == kSpecSwitches.end()) {
         return false;
     }
     spec.*(found->member) = true;
@@ -132,7 +117,7 @@ void append_spec(std::string& line, const StageSpec& spec) {
     invariant(spec.source.starts_with('/'), "a source that travels is absolute");
     line += ';';
     line += kExisting[static_cast<std::size_t>(spec.existing)];
-    for (const Letter& one : kLetters) {
+    for (const SpecSwitch& one : kSpecSwitches) {
         if (spec.*one.member) {
             line += one.letter;
         }

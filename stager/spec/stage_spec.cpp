@@ -113,20 +113,8 @@ std::string_view apply_flag(StageSpec& spec, std::string_view flag) {
         spec.existing = policy.existing;
         return {};
     }
-    struct Switch {
-        std::string_view name;
-        bool StageSpec::*member;
-    };
-    constexpr std::array<Switch, 8> kSwitches{Switch{"optional", &StageSpec::is_optional},
-                                              Switch{"temp", &StageSpec::is_temporary},
-                                              Switch{"durable", &StageSpec::is_durable},
-                                              Switch{"late", &StageSpec::is_late},
-                                              Switch{"extract", &StageSpec::is_unpacked},
-                                              Switch{"libs", &StageSpec::is_with_libraries},
-                                              Switch{"follow", &StageSpec::is_following},
-                                              Switch{"no-devices", &StageSpec::skips_devices}};
-    for (const Switch& one : kSwitches) {
-        if (flag == one.name) {
+    for (const SpecSwitch& one : kSpecSwitches) {
+        if (!one.word.empty() && flag == one.word) {
             spec.*one.member = true;
             return {};
         }
@@ -184,11 +172,11 @@ std::string_view reason_against(const StageSpec& spec) {
         return "a path holds a zero byte";
     }
     const bool is_of_tree = spec.is_following || !spec.excludes.empty();
-    const bool plain = spec.existing == Existing::refuse && !spec.is_temporary &&
-                       !spec.is_durable && !spec.is_unpacked && !spec.is_with_libraries &&
-                       !spec.is_resumable && !is_of_tree && !spec.skips_devices &&
-                       spec.destination.empty();
-    if (spec.is_list && !plain) {
+    const StageSpec bare_list{.source = spec.source,
+                              .is_list = true,
+                              .is_optional = spec.is_optional,
+                              .is_late = spec.is_late};
+    if (spec.is_list && spec != bare_list) {
         return "a list takes no destination and only the flags optional and late; give the "
                "others to its lines";
     }

@@ -9,6 +9,7 @@
 
 #include "transport/base/result.h"
 
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,24 @@ struct StageSpec {
 
     bool operator==(const StageSpec&) const = default;
 };
+
+/// A member of StageSpec that is on or off, as specs have it.
+struct SpecSwitch {
+    char letter;            ///< In a serialised spec, of which they keep this order.
+    std::string_view word;  ///< The flag that a user writes; empty: none.
+    bool StageSpec::*member;
+};
+inline constexpr std::array kSpecSwitches{
+    SpecSwitch{'l', "", &StageSpec::is_list},
+    SpecSwitch{'o', "optional", &StageSpec::is_optional},
+    SpecSwitch{'t', "temp", &StageSpec::is_temporary},
+    SpecSwitch{'d', "durable", &StageSpec::is_durable},
+    SpecSwitch{'a', "late", &StageSpec::is_late},
+    SpecSwitch{'x', "extract", &StageSpec::is_unpacked},
+    SpecSwitch{'b', "libs", &StageSpec::is_with_libraries},
+    SpecSwitch{'r', "", &StageSpec::is_resumable},
+    SpecSwitch{'f', "follow", &StageSpec::is_following},
+    SpecSwitch{'s', "no-devices", &StageSpec::skips_devices}};
 
 /// Parses one option's value, or one line of a @LIST. Fails (Blame::user) with position and
 /// reason.

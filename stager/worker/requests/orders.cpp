@@ -393,12 +393,9 @@ Result<std::string> read_list(const std::string& path) {
     return text;
 }
 
-/// A list's flags apply to each of its lines.
+/// A list's flags apply to each of its lines. (It has no other: reason_against().)
 StageSpec with_flags_of(const StageSpec& list, StageSpec line) {
-    line.existing = line.existing == Existing::refuse ? list.existing : line.existing;
     line.is_optional = line.is_optional || list.is_optional;
-    line.is_temporary = line.is_temporary || list.is_temporary;
-    line.is_durable = line.is_durable || list.is_durable;
     return line;
 }
 

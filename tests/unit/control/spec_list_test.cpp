@@ -92,6 +92,18 @@ TEST_CASE("known forgeries are refused with an error message") {
     }
 }
 
+TEST_CASE("a list of files has no flags but optional and late") {
+    for (const SpecSwitch& one : kSpecSwitches) {
+        CAPTURE(one.letter);
+        const bool may_have =
+            std::string_view{"loa"}.find(one.letter) != std::string_view::npos;
+        CHECK(parse_serialized(std::string{"1;-l"} + one.letter + ",/list,").ok() == may_have);
+    }
+    for (const char existing : {'k', 'n', 'w'}) {
+        CHECK_FALSE(parse_serialized(std::string{"1;"} + existing + "l,/list,"));
+    }
+}
+
 TEST_CASE("200 KB of specs are refused on both sides") {
     std::vector<StageSpec> specs;
     for (int i = 0; i < 250; ++i) {
