@@ -1,10 +1,10 @@
 // What all nodes of a stage have alike and their workers use.
 //
 // The root draws it from its configuration. It goes in the plan to the other daemons, and from
-// each of them in SETUP to its worker, whole.
+// each of them in SETUP to its worker, whole: one more is a member here, and a field below.
 #pragma once
 
-#include "transport/settings/policies.h"
+#include "stager/messages/policy_fields.h"
 
 #include <array>
 #include <cstddef>
@@ -33,5 +33,19 @@ struct StageSettings {
 
     bool operator==(const StageSettings&) const = default;
 };
+
+/// Describes the settings that a plan and a SETUP begin with.
+void fields_of_settings(auto& on, auto& settings) {
+    constexpr std::size_t kMaxAddressBytes = 64;
+    on.raw(settings.session).raw(settings.group_key);
+    on.text(settings.group_address, kMaxAddressBytes).number(settings.group_port);
+    on.number(settings.rails).choice(settings.transport, Transport::tcp);
+    on.choice(settings.protection, Protection::encrypt);
+    on.number(settings.rate_max).flag(settings.rate_is_configured);
+    fields(on, settings.policies);
+    on.number(settings.array_job_id).number(settings.array_task_id);
+    on.flag(settings.cards_follow).flag(settings.drops_failed);
+    on.require(settings.rails >= 1);
+}
 
 }  // namespace stage

@@ -1,6 +1,5 @@
 #include "stager/messages/worker_setup.h"
 
-#include "stager/messages/policy_fields.h"
 #include "transport/base/fields.h"
 
 namespace stage {
@@ -9,46 +8,27 @@ namespace {
 constexpr TypeNumbers<ToWorker> kToWorker{1, 2, 3, 4, 5, 6};
 constexpr TypeNumbers<FromWorker> kFromWorker{65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76};
 
-void put_transport(ByteWriter& out, Transport transport) {
-    out.text(word_of(transport));
-}
-
-Transport take_transport(ByteReader& in) {
-    const auto transport = read_choice<Transport>(in.text(kMaxNameBytes));
-    if (!transport) {
-        in.fail();
-    }
-    return transport.value_or(Transport::automatic);
-}
-
 }  // namespace
 
 void fields(auto& on, Like<WorkerSetup> auto& setup) {
+    fields_of_settings(on, setup);
     on.with(setup.key, put_key, take_key).number(setup.rank).number(setup.source);
     on.texts(setup.nodes, kMaxMembers, kMaxNameBytes);
     on.any_text(setup.specs, kMaxSpecsBytes);
     on.text(setup.work_dir, kMaxPathBytes).text(setup.stage_dir, kMaxPathBytes);
     on.text(setup.dest_subdir, kMaxPathBytes);
     on.texts(setup.dest_roots, kMaxSpecs, kMaxPathBytes).number(setup.max_bytes);
-    on.raw(setup.session).raw(setup.group_key).text(setup.group_address, kMaxNameBytes);
-    on.number(setup.group_port).number(setup.rails);
     on.list(setup.endpoints, kMaxSetupEndpoints, [](auto& inner, auto& endpoint) {
         inner.text(endpoint.fabric, kMaxNameBytes).number(endpoint.descriptors);
         inner.blob(endpoint.description, kMaxSetupEndpointBytes);
     });
-    on.choice(setup.protection, Protection::encrypt)
-        .number(setup.rate_max)
-        .flag(setup.rate_is_configured);
-    fields(on, setup.policies);
-    on.flag(setup.may_compress).with(setup.transport, put_transport, take_transport);
+    on.flag(setup.may_compress);
     on.time(setup.stage_timeout).time(setup.stall_timeout);
     on.time(setup.wire_up_timeout).time(setup.connect_timeout).time(setup.linger);
-    on.number(setup.array_job_id).number(setup.array_task_id).flag(setup.cards_follow);
     on.choice(setup.purpose, WorkerPurpose::compare).blob(setup.manifest, kMaxLookBytes);
-    on.flag(setup.keeps_owners).flag(setup.may_cache).flag(setup.drops_failed);
-    on.text(setup.data_ports, kMaxNameBytes);
+    on.flag(setup.keeps_owners).flag(setup.may_cache).text(setup.data_ports, kMaxNameBytes);
     on.require(setup.rank.index() < setup.nodes.size() &&
-               setup.source.index() < setup.nodes.size() && setup.rails >= 1);
+               setup.source.index() < setup.nodes.size());
 }
 
 void fields(auto& on, Like<WorkerAbort> auto& abort) {

@@ -6,8 +6,8 @@
 //                        and SEEK), LISTENING (once), ABORT, RELEASE
 //     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
 //                        BEGUN, SPOILT, KEEP (only if may_cache), LEFT, LOOK (only for purposes
-//                        look and compare), OUTCOME (once), DROPPED (only the source's, if
-//                        drops_failed), RELEASED (once, last)
+//                        look and compare), OUTCOME (once), DROPPED (only the source's, where
+//                        the others go on), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond

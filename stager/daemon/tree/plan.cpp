@@ -1,7 +1,6 @@
 #include "stager/daemon/tree/plan.h"
 
 #include "stager/content/sha256.h"
-#include "stager/messages/policy_fields.h"
 #include "stager/slurm/host_list.h"
 #include "transport/base/fields.h"
 
@@ -20,18 +19,12 @@ StagePlan::~StagePlan() {
 }
 
 void fields(auto& on, Like<StagePlan> auto& plan) {
-    on.raw(plan.session).raw(plan.group_key).raw(plan.digest);
-    on.number(plan.width).number(plan.context_base);
-    on.any_text(plan.group_address, kMaxAddressBytes).number(plan.group_port);
-    on.choice(plan.transport, Transport::tcp).flag(plan.relays);
-    on.number(plan.rails).choice(plan.protection, Protection::encrypt);
-    on.number(plan.rate_max).flag(plan.rate_is_configured);
-    fields(on, plan.policies);
-    on.number(plan.array_job_id).number(plan.array_task_id).flag(plan.cards_follow);
+    fields_of_settings(on, plan);
+    on.raw(plan.digest).number(plan.width).number(plan.context_base).flag(plan.relays);
     on.any_text(plan.push_specs, kMaxSpecsBytes).raw(plan.push_token);
-    on.flag(plan.is_root_spared).flag(plan.drops_failed);
+    on.flag(plan.is_root_spared);
     on.with(plan.request, put_request, take_request);
-    on.require(plan.width >= 1 && plan.rails >= 1 && plan.rails <= plan.policies.flows);
+    on.require(plan.width >= 1 && plan.rails <= plan.policies.flows);
     on.list(plan.nodes, kMaxNodes, [](auto& each, auto& node) {
         each.any_text(node.name, kMaxNameBytes).any_text(node.address, kMaxAddressBytes);
     });
