@@ -209,10 +209,6 @@ void GroupDriver::obey(group::Hangup& command) {
 }
 
 void GroupDriver::obey(group::Deliver& command) {
-    if (command.kind == Collective::listening) {
-        hooks_.on_order(order::AllListen{});
-        return;
-    }
     if (command.kind == Collective::cards) {
         ByteReader reader{command.bytes};
         std::vector<std::vector<std::byte>> cards;
@@ -221,17 +217,16 @@ void GroupDriver::obey(group::Deliver& command) {
         }
         command.bytes = join_cards(cards);
     }
-    hooks_.on_order(
-        order::WireUpResult{command.kind, command.sequence, std::move(command.bytes)});
+    hooks_.on_command(std::move(command));
 }
 
 void GroupDriver::obey(group::Settle& command) {
     outcomes_ = std::move(command.outcomes);
-    hooks_.on_order(order::Settle{});
+    hooks_.on_command(std::move(command));
 }
 
 void GroupDriver::obey(group::Drop& command) {
-    hooks_.on_order(order::Drop{std::move(command.failure)});
+    hooks_.on_command(std::move(command));
 }
 
 /// At the root.
@@ -264,7 +259,7 @@ void GroupDriver::obey(group::BeginEpoch& command) {
     }
     plan_.group_port = epoch_.port;
     plan_.cards_follow = epoch_.cards_follow;
-    hooks_.on_order(order::BeginEpoch{epoch_});
+    hooks_.on_command(command);
 }
 
 }  // namespace stage

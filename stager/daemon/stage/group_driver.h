@@ -1,7 +1,7 @@
 // Carries out the commands of a stage's group on one node.
 //
 // What concerns links and ports is done here. What concerns this node's worker and the stage
-// itself becomes an order, which the stage gets at once, in the order of the group's commands.
+// itself the stage gets at once, in the order of the group's commands.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -19,35 +19,10 @@ namespace stage {
 
 class DataPorts;
 
-namespace order {
-
-/// A collective of the wire-up is complete. The bytes of Collective::cards are a table of cards
-/// (pmix/business_card.h).
-struct WireUpResult {
-    Collective kind;
-    std::uint32_t sequence;
-    std::vector<std::byte> bytes;
-};
-/// The workers of all nodes take packets.
-struct AllListen {};
-/// The wire-up begins anew, as plan() says already.
-struct BeginEpoch {
-    Epoch epoch;
-};
-/// The broadcast went on without this node.
-struct Drop {
-    Failure failure;
-};
-/// The verdict is known: group().verdict(), outcomes().
-struct Settle {};
-
-}  // namespace order
-
-using GroupOrder = std::variant<order::WireUpResult,
-                                order::AllListen,
-                                order::BeginEpoch,
-                                order::Drop,
-                                order::Settle>;
+/// Commands for the stage. The bytes of Collective::cards are a table of cards here
+/// (pmix/business_card.h); plan() follows an epoch already; outcomes() has a verdict's.
+using StageCommand =
+    std::variant<group::Deliver, group::BeginEpoch, group::Drop, group::Settle>;
 
 class GroupDriver final : private StageLinksOwner {
   public:
@@ -57,7 +32,7 @@ class GroupDriver final : private StageLinksOwner {
         DataPorts& ports;
     };
     struct Hooks {
-        std::function<void(GroupOrder)> on_order;
+        std::function<void(StageCommand)> on_command;
         std::function<TreeProgress()> progress;  ///< This node's progress, for the next pulse.
         /// The group is finished, or no link is left: ask is_quiet() again.
         std::function<void()> on_change;

@@ -344,9 +344,9 @@ void Stage::drive_group(const StagePlan& plan, Rank self, Instant deadline) {
                    self,
                    deadline,
                    GroupDriver::Hooks{
-                       .on_order =
-                           [this](GroupOrder order) {
-                               std::visit([this](auto& one) { obey(one); }, order);
+                       .on_command =
+                           [this](StageCommand command) {
+                               std::visit([this](auto& one) { obey(one); }, command);
                            },
                        .progress = [this] { return own_progress(); },
                        .on_change = [this] { tell_change(); },
@@ -477,40 +477,36 @@ void Stage::on_others_late() {
 
 // ---- what the group has for this node
 
-void Stage::obey(order::WireUpResult& order) {
-    if (run_) {
-        times_.wired = times_.wired.value_or(basics_.loop.now());
-        run_->wire_up_result(order.kind, order.sequence, std::move(order.bytes));
-    }
-}
-
-void Stage::obey(order::AllListen& /*order*/) {
-    if (run_) {
+void Stage::obey(group::Deliver& command) {
+    if (run_ && command.kind == Collective::listening) {
         run_->all_listen();
+    } else if (run_) {
+        times_.wired = times_.wired.value_or(basics_.loop.now());
+        run_->wire_up_result(command.kind, command.sequence, std::move(command.bytes));
     }
 }
 
 /// A node that starts later starts so; one that has said its outcome can't say another.
-void Stage::obey(order::BeginEpoch& order) {
+void Stage::obey(group::BeginEpoch& command) {
     if (state_ == StageState::reported) {
         stop_all(Blame::node,
-                 order.epoch.draws == 0
+                 command.epoch.draws == 0
                      ? "the wire-up was lost on another node after this one was done"
                      : "the wire-up began anew after this node was done");
     } else if (run_) {
-        run_->begin_epoch(order.epoch);
+        run_->begin_epoch(command.epoch);
     }
 }
 
 /// Unless this node has reported that it has the files, which is true then.
-void Stage::obey(order::Drop& order) {
+void Stage::obey(group::Drop& command) {
     if (is_open() && state_ != StageState::reported) {
-        reason_ = std::move(order.failure);
+        reason_ = std::move(command.failure);
         apply(StageEvent::failed);
     }
 }
 
-void Stage::obey(order::Settle& /*order*/) {
+void Stage::obey(group::Settle& /*command*/) {
     apply(StageEvent::verdict);
 }
 

@@ -121,12 +121,11 @@ class Stage final : private NodeRunOwner {
     void abandon();
     void clean_up();
 
-    // The group's orders.
-    void obey(order::WireUpResult& order);
-    void obey(order::AllListen& order);
-    void obey(order::BeginEpoch& order);
-    void obey(order::Drop& order);
-    void obey(order::Settle& order);
+    // The group's commands.
+    void obey(group::Deliver& command);
+    void obey(group::BeginEpoch& command);
+    void obey(group::Drop& command);
+    void obey(group::Settle& command);
 
     void take_request(const StageRequest& request);
     void on_plan(const StagePlan& plan);
