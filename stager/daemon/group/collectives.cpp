@@ -86,8 +86,8 @@ Gather* Collectives::find_or_begin(Key key) {
     if (gathers_.size() >= kMaxGathers) {
         return nullptr;
     }
-    const bool may_be_lost = seat_.drops_failed && key.first == Collective::outcome;
-    const auto children = may_be_lost ? links_.kept() : seat_.tree.children(seat_.self);
+    const auto children =
+        seat_.may_lack(key.first) ? links_.kept() : seat_.tree.children(seat_.self);
     return &gathers_.try_emplace(key, seat_.self, children).first->second;
 }
 
@@ -131,7 +131,7 @@ void Collectives::on_result(const ResultMessage& result) {
 
 Collectives::Step Collectives::await_instead(Rank lost, const std::vector<Rank>& below) {
     const auto found = gathers_.find(kOutcome);
-    if (has_ended_ || !seat_.drops_failed || found == gathers_.end() ||
+    if (has_ended_ || !seat_.may_lack(Collective::outcome) || found == gathers_.end() ||
         found->second.complete()) {
         return {};
     }

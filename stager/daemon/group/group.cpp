@@ -213,7 +213,7 @@ void Group::notice_pause(Instant now) {
     if (verdict()) {
         return;
     }
-    if (seat_.drops_failed && !seat_.is_root()) {
+    if (seat_.can_leave()) {
         links_.doubt(now, pause);
     } else if (pause >= times_.branch.silence_max) {
         fail(now, Blame::node, did_not_run(pause));

@@ -49,6 +49,12 @@ struct GroupSeat {
     Epoch epoch{};  ///< The first epoch.
 
     [[nodiscard]] bool is_root() const { return self == Rank{0}; }
+    /// The others go on if this node fails once it has all cards.
+    [[nodiscard]] bool can_leave() const { return drops_failed && !is_root(); }
+    /// A contribution of that kind is not awaited from a node that was lost.
+    [[nodiscard]] bool may_lack(Collective kind) const {
+        return drops_failed && kind == Collective::outcome;
+    }
     [[nodiscard]] bool has(Rank rank) const { return rank.index() < tree.size(); }
 };
 

@@ -6,6 +6,7 @@
 #include "stager/daemon/planning/requeued_request.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_pool.h"
+#include "stager/messages/stage_traits.h"
 #include "stager/slurm/host_list.h"
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
@@ -68,6 +69,10 @@ StagePlan draw_plan(const Config& config, const DataPorts& ports, const StageReq
     plan.rate_is_configured = !config.rate_search;
     plan.policies = config.policies;
     plan.policies.flows = std::max(plan.policies.flows, plan.rails);
+    plan.drops_failed =
+        !traits_of(request.key).has_job ||
+        (config.on_node_fault == OnNodeFault::drop && request.key.step_id == kWholeJob &&
+         options_in(request.specs).is_no_kill);
     // If none is free here, the node reports that when it opens its sockets.
     plan.group_port = draw_port(config, ports, plan, {}).value_or(config.data_port_range.first);
     return plan;
@@ -187,9 +192,6 @@ Result<StagePlan> Planner::complete() const {
         plan.array_job_id = job_->array_job_id;
         plan.array_task_id = job_->array_task_id;
     }
-    plan.drops_failed = basics_.config.on_node_fault == OnNodeFault::drop &&
-                        request_.key.step_id == kWholeJob &&
-                        options_in(request_.specs).is_no_kill;
     plan.cards_follow = choose_wire_up({.has_daemons = true,
                                         .has_pmix = hosts_.can_serve(),
                                         .is_root = request_.uid == 0,

@@ -218,7 +218,6 @@ StagePlan Push::plan_of_round() {
     plan.push_specs = request_.specs;
     plan.push_token = token_;
     plan.cards_follow = true;  // A push is root's (pmix/wire_up_kind.h).
-    plan.drops_failed = true;
     if (request_.rate > 0) {
         plan.rate_max = std::min(plan.rate_max, request_.rate);
     }

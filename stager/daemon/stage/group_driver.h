@@ -78,8 +78,6 @@ class GroupDriver final : private StageLinksOwner {
         return plan_.nodes.at(self().index()).name;
     }
     [[nodiscard]] Instant deadline() const { return deadline_; }
-    /// The others go on if this node fails once it has all cards.
-    [[nodiscard]] bool can_leave() const { return plan_.drops_failed && !is_root(); }
     [[nodiscard]] bool is_dropped() const;
     [[nodiscard]] std::vector<std::string> names_of_dropped() const;
     /// What each node reported, at the root of a stage that settled without a failure.

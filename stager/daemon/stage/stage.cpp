@@ -591,7 +591,7 @@ void Stage::report_failure() {
     if (run_ && !outcome_) {
         run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
     }
-    if (group_->can_leave() && run_ && run_->has_cards()) {
+    if (group_->group().seat().can_leave() && run_ && run_->has_cards()) {
         group_->leave(reason);
     } else {
         group_->fail(reason);

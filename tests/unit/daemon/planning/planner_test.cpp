@@ -127,6 +127,8 @@ TEST_CASE("a plan drops failed nodes where site and job want it, and not for a s
     CHECK_FALSE(drops(0, "1,k;-,/a,", OnNodeFault::drop));
     CHECK_FALSE(drops(kWholeJob, "1,k;-,/a,", OnNodeFault::fail));
     CHECK_FALSE(drops(kWholeJob, "1,k;-,/a,", OnNodeFault::requeue));
+    const StageRequest push;
+    CHECK(draw_plan(world.config, world.services->ports, push).drops_failed);
 }
 
 TEST_CASE("a node's address is asked for if it is not remembered, or was of no use", "[root]") {
