@@ -44,6 +44,7 @@ deps_build := \
   g++ make git ca-certificates          $(# to clone it and to build it) \
   libmunge-dev libssl-dev               $(# credentials, seals) \
   $(if $(filter x86_64,$(shell uname -m)),libipsec-mb-dev) $(# seals, where processors can) \
+  libibverbs-dev librdmacm-dev          $(# InfiniBand and RoCE) \
   libxxhash-dev libisal-dev             $(# digests, CRC32C) \
   nlohmann-json3-dev                    $(# statistics) \
   libarchive-dev zlib1g-dev liblz4-dev liblzma-dev libzstd-dev $(# archives; compression) \
@@ -144,7 +145,8 @@ INCLUDES := -I. $(CATCH_INC) $(SLURM_INC) $(PMIX_INC)
 CXXFLAGS := -std=c++20 -g -pthread -D_GLIBCXX_ASSERTIONS $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
-  -larchive -lz -llz4 -llzma -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
+  -larchive -lz -llz4 -llzma -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB) \
+  $(if $(wildcard /usr/include/rdma/rdma_cma.h),-lrdmacm -libverbs)
 
 # The plugin runs in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to
@@ -409,7 +411,8 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   messages/untrusted_fd messages/worker_setup messages/worker_socket removal/cleanup_entry \
   removal/empty_directory removal/removal removal/subordinate_ids slurm/host_list \
   slurm/slurm_codec spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,\
-  business_card host_message static/hello static/host_file))
+  business_card host_message static/hello static/host_file)) \
+  transport/verbs/verbs_place.cpp
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
 $(foreach one,$(fuzz_files),$(eval \
   $(BUILD)/fuzz/$(basename $(notdir $(one))): $(call objects,obj,$(one))))

@@ -30,9 +30,10 @@ std::string kind(const TransportFacts& facts) {
 }
 
 TransportChoice forced_multicast(const TransportFacts& facts) {
+    const std::string asked = "Transport=" + std::string{word_of(facts.configured)};
     TransportChoice choice{.way = Way::multicast,
-                           .why = "Transport=udp",
-                           .why_not = "Transport=udp allows " + kind(facts) + " only",
+                           .why = asked,
+                           .why_not = asked + " allows " + kind(facts) + " only",
                            .if_unreached = UnreachedPolicy::fail};
     if (!facts.unreached.empty()) {
         const std::string causes =
@@ -43,8 +44,8 @@ TransportChoice forced_multicast(const TransportFacts& facts) {
                   "a querier), a router or firewall ";
         choice.failure =
             Error{Blame::node,
-                  kind(facts) + " does not reach " + listed(facts.unreached) +
-                      ", and Transport=udp allows nothing else: " + causes +
+                  kind(facts) + " does not reach " + listed(facts.unreached) + ", and " +
+                      asked + " allows nothing else: " + causes +
                       "stands between, or packets of the interfaces' MTU are dropped"}
                 .remedy("set Transport=auto in stagecast.conf, or look at the network");
     }
@@ -57,7 +58,7 @@ TransportChoice choose_transport(const TransportFacts& facts) {
     if (facts.configured == Transport::tcp) {
         return relay("Transport=tcp", "Transport=tcp allows TCP only");
     }
-    if (facts.configured == Transport::udp) {
+    if (needs_interface(facts.configured)) {
         return forced_multicast(facts);
     }
     if (!facts.has_interface) {

@@ -39,7 +39,7 @@ void fields_of_settings(auto& on, auto& settings) {
     constexpr std::size_t kMaxAddressBytes = 64;
     on.raw(settings.session).raw(settings.group_key);
     on.text(settings.group_address, kMaxAddressBytes).number(settings.group_port);
-    on.number(settings.rails).choice(settings.transport, Transport::tcp);
+    on.number(settings.rails).choice(settings.transport, last_of<Transport>());
     on.choice(settings.protection, Protection::encrypt);
     on.number(settings.rate_max).flag(settings.rate_is_configured);
     fields(on, settings.policies);

@@ -45,7 +45,8 @@ Result<Transport> transport_named(const char* name) {
     if (const auto transport = read_choice<Transport>(name)) {
         return *transport;
     }
-    return Error{Blame::user, std::string{"transport "} + name + ": write auto, udp or tcp"};
+    return Error{Blame::user,
+                 std::string{"transport "} + name + ": write auto, udp, tcp or verbs"};
 }
 
 Result<CallExisting> existing_named(int flag) {

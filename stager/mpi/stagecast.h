@@ -68,7 +68,7 @@ typedef struct stagecast_options {
     // own. That is for a source in a shared directory and destinations on local disks.
     int on_each_node;
     int durable;                  // 1: synced to the disk before it gets its name.
-    const char* transport;        // "tcp", "udp" (multicast); NULL or "auto": see below.
+    const char* transport;        // "tcp", "udp" or "verbs" (multicast); NULL or "auto": below.
     const char* interfaces;       // "eth0", "ib0,eth0" (alternatives), "eth0+eth1" (together).
     uint64_t rate_max;            // Bits per second; 0: no limit.
     unsigned timeout_s;           // For the transfer; 0: no limit.

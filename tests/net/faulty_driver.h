@@ -51,6 +51,10 @@ class FaultyDriver final : public Driver {
         return inner_->outlet_descriptor(
             ready_.empty() ? 0 : inner_->outlet_of(ready_.front().target));
     }
+    [[nodiscard]] bool prepare_wait(Readable awaited) override {
+        return inner_->prepare_wait(awaited);
+    }
+    [[nodiscard]] short outlet_events() const override { return inner_->outlet_events(); }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();
     }

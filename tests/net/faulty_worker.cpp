@@ -44,6 +44,10 @@ class TellingDriver final : public Driver {
     [[nodiscard]] int outlet_descriptor(std::size_t outlet) const override {
         return faulty_.outlet_descriptor(outlet);
     }
+    [[nodiscard]] bool prepare_wait(Readable awaited) override {
+        return faulty_.prepare_wait(awaited);
+    }
+    [[nodiscard]] short outlet_events() const override { return faulty_.outlet_events(); }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return faulty_.descriptors();
     }

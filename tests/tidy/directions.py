@@ -51,8 +51,10 @@ MAY_INCLUDE = {
     "transport/run/memory": OBJECT + ["transport/run", "transport/fabric"],
     "transport/udp": FABRIC,
     "transport/tcp": FABRIC,
+    "transport/verbs": FABRIC,
     # The list of all fabrics: the one room, beside its own, that names each.
-    "transport/fabrics": FABRIC + SETTINGS + ["transport/udp", "transport/tcp"],
+    "transport/fabrics": FABRIC + SETTINGS + ["transport/udp", "transport/tcp"]
+    + ["transport/verbs"],
     "pmix": BASE,
     "pmix/static": BASE + ["pmix"],
     "pmix/host": BASE + ["pmix", "pmix/static"],
@@ -129,8 +131,8 @@ MAY_INCLUDE = {
 # Libraries: which rooms (or files) may include a header that begins so. A place that ends in a
 # slash is the folder and all below it.
 LIBRARY = {
-    "infiniband/": [],
-    "rdma/": [],
+    "infiniband/": ["transport/verbs"],
+    "rdma/": ["transport/verbs"],
     "pmix": ["pmix", "pmix/host"],
     "slurm/": ["spank/", "stager/slurm"],
     "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],

@@ -1,5 +1,7 @@
 #include "transport/fabric/driver.h"
 
+#include <poll.h>
+
 namespace stage {
 
 Result<std::size_t> Driver::send_together(std::span<const Train> trains) {
@@ -12,6 +14,10 @@ Result<std::size_t> Driver::send_together(std::span<const Train> trains) {
         ++sent;
     }
     return sent;
+}
+
+short Driver::outlet_events() const {
+    return POLLOUT;
 }
 
 Error Driver::no_connection(Rank peer, Duration /*tried*/) const {

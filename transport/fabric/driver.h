@@ -168,6 +168,9 @@ class Driver {
     /// long: addresses, ports and the remedy.
     [[nodiscard]] virtual Error no_connection(Rank peer, Duration tried) const;
 
+    /// Called before a wait for the descriptors. False: something has arrived on the awaited
+    /// ones, and they may not become readable.
+    [[nodiscard]] virtual bool prepare_wait(Readable /*awaited*/) { return true; }
     /// Descriptors to wait for until they are readable.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
     /// Outlets fill up independently of each other, as a socket for each rail does: 1 to
@@ -176,10 +179,12 @@ class Driver {
     [[nodiscard]] virtual std::size_t outlet_of(const TrainTarget& /*target*/) const {
         return 0;
     }
-    /// A descriptor that is writable once the outlet takes a train that it refused.
+    /// A descriptor that has outlet_events() once the outlet takes a train that it refused.
     [[nodiscard]] virtual int outlet_descriptor(std::size_t /*outlet*/) const {
         return descriptors().front();
     }
+    /// Events of poll(). A queue of completions becomes readable.
+    [[nodiscard]] virtual short outlet_events() const;
     /// The descriptor on which only the group's packets arrive, which are not urgent; -1: none.
     [[nodiscard]] virtual int stream_descriptor() const { return -1; }
 

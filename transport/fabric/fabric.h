@@ -33,6 +33,15 @@ inline constexpr std::size_t kMaxEndpointBytes = 8192;
 /// Fabrics that a member has endpoints in, at most.
 inline constexpr std::size_t kMaxFabrics = 8;
 
+/// What a member's own process has opened and no other process can be handed.
+class OpenedHere {
+  public:
+    OpenedHere() = default;
+    OpenedHere(const OpenedHere&) = delete;
+    OpenedHere& operator=(const OpenedHere&) = delete;
+    virtual ~OpenedHere() = default;
+};
+
 /// What one member has opened in a fabric.
 struct Endpoint {
     std::string fabric;                    ///< Its name.
@@ -41,6 +50,7 @@ struct Endpoint {
     /// The port on which it listens if that is none of those that were supplied: a firewall may
     /// block it.
     std::optional<std::uint16_t> stray_port{};
+    std::unique_ptr<OpenedHere> opened{};  ///< By Fabric::place().
 };
 
 /// A multicast group and how its packets are spread.
@@ -72,6 +82,13 @@ struct EndpointPlan {
 struct Place {
     IpAddress host;                ///< The member's address, for messages.
     std::vector<std::byte> bytes;  ///< The fabric's own, at most kMaxPlaceBytes.
+};
+
+/// Why a group does without a fabric.
+struct Objection {
+    Rank member;               ///< The first one that it can't reach.
+    std::string why;           ///< "this node has no RDMA device".
+    bool is_expected = false;  ///< No member at all can use it: worth no line in a log.
 };
 
 /// What is known once all members' places are.
@@ -119,7 +136,13 @@ class Fabric {
     [[nodiscard]] virtual bool has_multicast() const = 0;
     /// Fails with the cause EADDRINUSE if other programs have the group's port.
     [[nodiscard]] virtual Result<Endpoint> open(const EndpointPlan& plan) const = 0;
-    [[nodiscard]] virtual Result<Place> place(const Endpoint& own) const = 0;
+    [[nodiscard]] virtual Result<Place> place(Endpoint& own) const = 0;
+    /// `places`: by rank; empty where a member has none. With an objection the group goes on in
+    /// the next fabric.
+    [[nodiscard]] virtual std::optional<Objection> objection(
+        const std::vector<std::vector<std::byte>>& /*places*/) const {
+        return std::nullopt;
+    }
     /// Fails (Blame::internal) on a place that is none; places are untrusted.
     [[nodiscard]] virtual Result<Joined> join(Endpoint own, const JoinPlan& plan) const = 0;
 };

@@ -2,6 +2,8 @@
 
 #include "transport/tcp/tcp_fabric.h"
 #include "transport/udp/udp_fabric.h"
+#include "transport/verbs/rdma_core.h"
+#include "transport/verbs/verbs_fabric.h"
 
 #include <algorithm>
 
@@ -10,9 +12,10 @@ namespace {
 
 /// The best first. A new fabric is named here.
 const std::vector<const Fabric*>& all() {
+    static const verbs::VerbsFabric verbs{verbs::open_device_port};
     static const udp::UdpFabric udp;
     static const tcp::TcpFabric tcp;
-    static const std::vector<const Fabric*> fabrics{&udp, &tcp};
+    static const std::vector<const Fabric*> fabrics{&verbs, &udp, &tcp};
     return fabrics;
 }
 

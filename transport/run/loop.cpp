@@ -49,7 +49,7 @@ void SessionLoop::list(const Waits& waits) {
     sockets_ = listed_.size();
     for (std::uint32_t left = waits.outlets; left != 0; left &= left - 1) {
         add(parts_.driver.outlet_descriptor(static_cast<std::size_t>(std::countr_zero(left))),
-            POLLOUT);
+            parts_.driver.outlet_events());
     }
     if (parts_.flows != nullptr) {
         add(waits.stream == StreamWait::stays ? -1 : parts_.flows->event_fd());
@@ -60,12 +60,14 @@ void SessionLoop::list(const Waits& waits) {
 
 Readable SessionLoop::wait(Instant now, const Waits& waits) {
     list(waits);
-    const timespec timeout = to_timespec(waits.until - now);
+    const Readable awaited{.peers = true, .stream = waits.stream == StreamWait::wakes};
+    const bool has_more = !parts_.driver.prepare_wait(awaited);
+    const timespec timeout = to_timespec(has_more ? Duration::zero() : waits.until - now);
     const int ready = ::ppoll(listed_.data(), listed_.size(), &timeout, nullptr);
     if (ready < 0) {  // Interrupted: what has gathered is taken in.
         return {};
     }
-    Readable found{.peers = false, .stream = false};
+    Readable found{.peers = has_more, .stream = has_more && awaited.stream};
     const int stream = parts_.driver.stream_descriptor();
     for (const pollfd& one : std::span{listed_}.first(sockets_)) {
         (one.fd == stream ? found.stream : found.peers) |= one.revents != 0;

@@ -63,9 +63,15 @@ enum class Transport : std::uint8_t {
     automatic = 0,  ///< Multicast where it reaches every member, otherwise the relay.
     udp = 1,        ///< Multicast.
     tcp = 2,        ///< The relay, from member to member.
+    verbs = 3,      ///< Multicast by InfiniBand's or RoCE's datagrams.
 };
 constexpr auto words(Transport /*any*/) {
-    return std::array<std::string_view, 3>{"auto", "udp", "tcp"};
+    return std::array<std::string_view, 4>{"auto", "udp", "tcp", "verbs"};
+}
+
+/// True if nothing but multicast is allowed, which leaves by Interface= only.
+constexpr bool needs_interface(Transport transport) {
+    return transport == Transport::udp || transport == Transport::verbs;
 }
 
 /// How the members of a relay are arranged; a group's root may ask for one.
@@ -76,6 +82,12 @@ enum class RelayShape : std::uint8_t {
 };
 constexpr auto words(RelayShape /*any*/) {
     return std::array<std::string_view, 3>{"auto", "chain", "trees"};
+}
+
+/// The choice with the highest number.
+template <class Choice>
+[[nodiscard]] constexpr Choice last_of() {
+    return static_cast<Choice>(words(Choice{}).size() - 1);
 }
 
 template <class Choice>

@@ -75,7 +75,7 @@ Result<Endpoint> TcpFabric::open(const EndpointPlan& plan) const {
     return endpoint;
 }
 
-Result<Place> TcpFabric::place(const Endpoint& own) const {
+Result<Place> TcpFabric::place(Endpoint& own) const {
     TRY(const auto bound, bound_address(own.descriptors.front().get()));
     if (bound.ip.is_any()) {
         return Error{Blame::internal, "the data socket is bound to no address of this node"};

@@ -16,7 +16,7 @@ class TcpFabric final : public Fabric {
     /// Listens on a port of the supply, or else on any, so that no user can keep a stage from
     /// its port.
     [[nodiscard]] Result<Endpoint> open(const EndpointPlan& plan) const override;
-    [[nodiscard]] Result<Place> place(const Endpoint& own) const override;
+    [[nodiscard]] Result<Place> place(Endpoint& own) const override;
     [[nodiscard]] Result<Joined> join(Endpoint own, const JoinPlan& plan) const override;
 };
 

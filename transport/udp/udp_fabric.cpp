@@ -189,7 +189,7 @@ Result<Endpoint> UdpFabric::open(const EndpointPlan& plan) const {
     return endpoint;
 }
 
-Result<Place> UdpFabric::place(const Endpoint& own) const {
+Result<Place> UdpFabric::place(Endpoint& own) const {
     TRY(const auto about, description_of(own));
     UdpPlace place{.mtu = std::numeric_limits<std::uint32_t>::max(),
                    .rails = static_cast<std::uint8_t>(about.rails.size())};

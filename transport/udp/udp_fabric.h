@@ -15,7 +15,7 @@ class UdpFabric final : public Fabric {
     [[nodiscard]] bool has_multicast() const override { return true; }
     [[nodiscard]] Result<Endpoint> open(const EndpointPlan& plan) const override;
     /// Fails (Blame::node) if an interface is gone, or its MTU is below kMinMtu.
-    [[nodiscard]] Result<Place> place(const Endpoint& own) const override;
+    [[nodiscard]] Result<Place> place(Endpoint& own) const override;
     [[nodiscard]] Result<Joined> join(Endpoint own, const JoinPlan& plan) const override;
 };
 

@@ -37,7 +37,7 @@ void fields(auto& on, Like<CallOrder> auto& order) {
         .choice(order.existing, CallExisting::overwrite)
         .flag(order.is_on_each_node)
         .flag(order.is_durable)
-        .choice(order.transport, Transport::tcp)
+        .choice(order.transport, last_of<Transport>())
         .text(order.interfaces, kMaxInterfaces)
         .number(order.rate_max)
         .time(order.timeout)

@@ -8,18 +8,38 @@
 namespace stage {
 namespace {
 
-/// By rank; empty if a member has none.
+/// By rank; empty for a member without one.
 std::vector<std::vector<std::byte>> places_in(const std::string& fabric,
                                               const CardTable& cards) {
-    std::vector<std::vector<std::byte>> places;
-    for (const Card& card : cards) {
-        const CardPlace* place = card.place_in(fabric);
-        if (place == nullptr) {
-            return {};
+    std::vector<std::vector<std::byte>> places(cards.size());
+    for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+        if (const CardPlace* place = cards[rank].place_in(fabric)) {
+            places[rank] = place->bytes;
         }
-        places.push_back(place->bytes);
     }
     return places;
+}
+
+/// The first fabric of the card that the group uses.
+std::string first_of(const Card& card, const std::vector<std::string>& left_out) {
+    const auto first = std::ranges::find_if(card.places, [&](const CardPlace& place) {
+        return std::ranges::find(left_out, place.fabric) == left_out.end();
+    });
+    return first != card.places.end() ? first->fabric : std::string{};
+}
+
+/// The members begin in one fabric.
+Status check_first(const std::string& first,
+                   const CardTable& cards,
+                   const std::vector<std::string>& left_out) {
+    for (const Card& card : cards) {
+        if (first_of(card, left_out) != first) {
+            return Error{Blame::node,
+                         describe(card) + " and the source do not agree on the transport"}
+                .remedy("give all nodes the same Transport= in stagecast.conf");
+        }
+    }
+    return {};
 }
 
 }  // namespace
@@ -27,29 +47,44 @@ std::vector<std::vector<std::byte>> places_in(const std::string& fabric,
 Result<Network> Network::among(const CardTable& cards,
                                std::vector<Endpoint> own,
                                JoinPlan plan) {
-    const std::vector<CardPlace>& order = cards[plan.source.index()].places;
-    for (const Card& card : cards) {
-        if (card.places.front().fabric != order.front().fabric) {
-            return Error{Blame::node,
-                         describe(card) + " and the source do not agree on the transport"}
-                .remedy("give all nodes the same Transport= in stagecast.conf");
-        }
-    }
+    const Card& source = cards[plan.source.index()];
     Network network;
     network.plan_ = std::move(plan);
-    for (const CardPlace& place : order) {
+    std::vector<std::string> left_out;
+    std::string last_objection;
+    for (const CardPlace& place : source.places) {
         const Fabric* fabric = fabric_called(place.fabric);
         const auto endpoint = std::ranges::find(own, place.fabric, &Endpoint::fabric);
         auto places = places_in(place.fabric, cards);
-        if (fabric != nullptr && endpoint != own.end() && !places.empty()) {
+        const auto objection =
+            fabric != nullptr ? fabric->objection(places) : std::optional<Objection>{};
+        if (objection) {
+            left_out.push_back(place.fabric);
+            last_objection = place.fabric + ": " + describe(cards[objection->member.index()]) +
+                             ": " + objection->why;
+            if (!objection->is_expected) {
+                network.objections_.push_back(last_objection);
+            }
+        } else if (fabric != nullptr && endpoint != own.end() &&
+                   std::ranges::none_of(places, &std::vector<std::byte>::empty)) {
             network.lines_.push_back({fabric, std::move(*endpoint), std::move(places)});
         }
     }
-    if (network.lines_.empty() ||
-        network.lines_.front().fabric->name() != order.front().fabric) {
-        return Error{Blame::internal, "this member has no endpoint in " + order.front().fabric};
+    const std::string first = first_of(source, left_out);
+    if (first.empty()) {
+        return Error{Blame::node, last_objection}.remedy(
+            "set Transport=auto in stagecast.conf to do without it");
+    }
+    TRY(check_first(first, cards, left_out));
+    if (network.lines_.empty() || network.lines_.front().fabric->name() != first) {
+        return Error{Blame::internal, "this member has no endpoint in " + first};
     }
     return network;
+}
+
+/// What could not be reached by multicast in one fabric goes on as a relay.
+void Network::erase_multicast() {
+    std::erase_if(lines_, [](const Line& line) { return line.fabric->has_multicast(); });
 }
 
 Result<Joined> Network::join(const Scheme& scheme, std::uint64_t rate_max) {
@@ -58,6 +93,7 @@ Result<Joined> Network::join(const Scheme& scheme, std::uint64_t rate_max) {
     }
     Line line = std::move(lines_.front());
     lines_.erase(lines_.begin());
+    erase_multicast();
     JoinPlan plan = plan_;
     plan.places = std::move(line.places);
     plan.rate_max = rate_max;

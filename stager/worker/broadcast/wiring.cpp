@@ -15,14 +15,12 @@ Relay relay_in(const Card& card) {
 
 }  // namespace
 
-Result<Card> make_card(Rank own,
-                       const std::string& node,
-                       const std::vector<Endpoint>& endpoints) {
+Result<Card> make_card(Rank own, const std::string& node, std::vector<Endpoint>& endpoints) {
     Card card;
     card.rank = own;
     card.node = node.substr(0, kMaxCardNameBytes);
     card.incarnation = random_value<decltype(card.incarnation)>();
-    for (const Endpoint& endpoint : endpoints) {
+    for (Endpoint& endpoint : endpoints) {
         const Fabric* fabric = fabric_called(endpoint.fabric);
         if (fabric == nullptr) {
             return Error{Blame::node, "this release has no fabric \"" + endpoint.fabric + '"'}

@@ -23,7 +23,7 @@ namespace stage {
 /// an endpoint.
 [[nodiscard]] Result<Card> make_card(Rank own,
                                      const std::string& node,
-                                     const std::vector<Endpoint>& endpoints);
+                                     std::vector<Endpoint>& endpoints);
 
 /// The relay, for a card, by which an object of this size goes among `members`. Only the source
 /// knows the size; what the others' cards say counts for nothing.

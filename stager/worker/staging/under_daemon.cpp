@@ -199,6 +199,9 @@ Result<BroadcastConfig> Stage::connect() {
     TRY(auto plan, join_plan());
     TRY(auto network, Network::among(cards_, std::move(endpoints_), std::move(plan)));
     network_ = std::move(network);
+    for (const std::string& objection : network_.objections()) {
+        log_.info("the nodes do without a transport", {{"why", objection}});
+    }
     BroadcastConfig config = broadcast_among(cards_, setup_.rank, setup_.source, network_);
     follow(setup_, config);
     follow(choose_transport(transport_facts({})), cards_, config);

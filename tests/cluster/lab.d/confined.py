@@ -4,7 +4,7 @@
 An emulated node has no systemd, and a daemon that tests run with all of root's rights is not the one
 that sites run. What is read from the unit: CapabilityBoundingSet, NoNewPrivileges, SystemCallFilter with
 its error number and architectures, RestrictAddressFamilies, RestrictNamespaces, RestrictRealtime,
-LockPersonality, MemoryDenyWriteExecute, LimitNOFILE, LimitCORE. As systemd.exec(5) has it, each directive is a filter of its own. A
+LockPersonality, MemoryDenyWriteExecute, LimitNOFILE, LimitMEMLOCK, LimitCORE. As systemd.exec(5) has it, each directive is a filter of its own. A
 setting in the unit's [Service] that is neither known nor harmless here ends this with a message.
 """
 
@@ -30,7 +30,8 @@ NAMESPACES = {"cgroup": 0x2000000, "ipc": 0x8000000, "net": 0x40000000, "mnt": 0
 PROT_WRITE, PROT_EXEC, SHM_EXEC = 2, 4, 0o100000
 KNOWN = {"CapabilityBoundingSet", "NoNewPrivileges", "SystemCallFilter", "SystemCallErrorNumber",
          "SystemCallArchitectures", "RestrictAddressFamilies", "RestrictNamespaces", "RestrictRealtime",
-         "LockPersonality", "MemoryDenyWriteExecute", "LimitNOFILE", "LimitCORE"}
+         "LockPersonality", "MemoryDenyWriteExecute", "LimitNOFILE", "LimitMEMLOCK",
+         "LimitCORE"}
 # Of the service's life, not of what it may.
 HARMLESS = {"KillMode", "Type", "ExecStartPre", "ExecStart", "ExecReload", "RuntimeDirectory", "RuntimeDirectoryMode",
             "RuntimeDirectoryPreserve", "Restart", "RestartSec", "RestartPreventExitStatus", "TimeoutStopSec", "TimeoutStartSec", "Delegate", "OOMPolicy",
@@ -198,6 +199,12 @@ def deny_write_execute():
     made.load()
 
 
+def gibibytes(text):
+    if not text.endswith("G"):
+        raise SystemExit(f"confined.py: {text} is no number of GiB")
+    return int(text[:-1]) << 30
+
+
 def confine(settings):
     if "LimitNOFILE" in settings:
         most = int(settings["LimitNOFILE"][0])
@@ -205,6 +212,12 @@ def confine(settings):
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         except (OSError, ValueError):
             pass  # Some containers allow no more than they have.
+    if "LimitMEMLOCK" in settings:
+        most = gibibytes(settings["LimitMEMLOCK"][0])
+        try:
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (most, most))
+        except (OSError, ValueError):
+            pass
     if "LimitCORE" in settings:
         resource.setrlimit(resource.RLIMIT_CORE, (int(settings["LimitCORE"][0]),) * 2)
     if "CapabilityBoundingSet" in settings:

@@ -26,7 +26,7 @@ TEST_CASE("each value of a choice has its word") {
     check_words(PeerPolicy::ring);
     check_words(ReadinessPolicy::none);
     check_words(Protection::encrypt);
-    check_words(Transport::tcp);
+    check_words(Transport::verbs);
     CHECK(word_of(Transport::automatic) == "auto");
     CHECK(read_choice<Protection>("AUTH") == Protection::auth);
 }

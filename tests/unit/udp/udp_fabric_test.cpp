@@ -151,7 +151,7 @@ TEST_CASE("ports may be supplied in any number of runs") {
     if (has_group) {
         plan.group = {.first = address("239.77.203.8", 41'997)};
     }
-    const auto endpoint = fabric.open(plan);
+    auto endpoint = fabric.open(plan);
     REQUIRE(endpoint);
     CHECK(fabric.place(*endpoint));
 }

@@ -4,6 +4,7 @@
 #include "stager/worker/broadcast/wiring.h"
 #include "tests/unit/pmix/cards.h"
 #include "transport/fabrics/fabrics.h"
+#include "transport/verbs/verbs_place.h"
 
 #include <catch2/catch.hpp>
 
@@ -69,6 +70,32 @@ TEST_CASE("where one member has no place in the next fabric there is none") {
     REQUIRE(network);
     CHECK(network->join(Multicast{}, 0));
     CHECK_FALSE(network->join(Relay{}, 0));
+}
+
+TEST_CASE(
+    "a member without a device keeps the group from a fabric, unless it is the only one") {
+    Member source = member(0, Transport::verbs);
+    const Member other = member(1, Transport::verbs);
+    const CardTable cards{source.card, other.card};
+    REQUIRE(check_cards(cards));
+    const auto network = Network::among(cards, std::move(source.endpoints), plan());
+    REQUIRE_FALSE(network);
+    CHECK_THAT(network.error().sentence(),
+               Catch::StartsWith("verbs: rank 0 (n0, 127.0.0.1): "));
+    CHECK_THAT(network.error().sentence(), Catch::EndsWith("to do without it"));
+
+    // One of the members has a device.
+    Member first = member(0, Transport::automatic);
+    Member second = member(1, Transport::automatic);
+    REQUIRE(second.card.places.front().fabric == "verbs");
+    second.card.places.front().bytes = verbs::encode_place(
+        {.why_not = {}, .peer = {.queue_pair = 17, .qkey = 1}, .mtu = 4096});
+    const CardTable both{first.card, second.card};
+    const auto without = Network::among(both, std::move(first.endpoints), plan());
+    REQUIRE(without);
+    REQUIRE(without->objections().size() == 1);
+    CHECK_THAT(without->objections().front(),
+               Catch::StartsWith("verbs: rank 0 (n0, 127.0.0.1): "));
 }
 
 TEST_CASE("members that begin in different fabrics say so") {

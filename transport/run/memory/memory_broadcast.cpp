@@ -107,17 +107,19 @@ Readable MemoryMember::wait(Instant now, const Waits& waits, Duration longest) {
     for (std::uint32_t left = waits.outlets; left != 0; left &= left - 1) {
         listed_.push_back(
             {.fd = driver_.outlet_descriptor(static_cast<std::size_t>(std::countr_zero(left))),
-             .events = POLLOUT,
+             .events = driver_.outlet_events(),
              .revents = 0});
     }
-    const Duration left = disk_.is_idle()
+    const Readable awaited{.peers = true, .stream = waits.stream == StreamWait::wakes};
+    const bool has_more = !driver_.prepare_wait(awaited);
+    const Duration left = disk_.is_idle() && !has_more
                               ? std::clamp(waits.until - now, Duration::zero(), longest)
                               : Duration::zero();
     const timespec timeout{.tv_sec = 0, .tv_nsec = left.count()};
     if (::ppoll(listed_.data(), listed_.size(), &timeout, nullptr) < 0) {
         return {};
     }
-    Readable found{.peers = false, .stream = false};
+    Readable found{.peers = has_more, .stream = has_more && awaited.stream};
     for (const pollfd& one : std::span{listed_}.first(sockets)) {
         (one.fd == stream ? found.stream : found.peers) |= one.revents != 0;
     }
