@@ -124,7 +124,7 @@ MAY_INCLUDE = {
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]
     + ["pmix", "pmix/static"],
     "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"]
-    + ["transport/udp", "transport/fabric"],
+    + ["transport/udp", "transport/verbs", "transport/fabric"],
     "stager/cli": COMMAND + ["stager/cli/push", "stager/cli/launch", "stager/cli/doctor"],
 }
 

@@ -6,6 +6,7 @@
 #include "stager/cli/doctor/network_checks.h"
 #include "stager/cli/doctor/node_checks.h"
 #include "stager/cli/doctor/path_checks.h"
+#include "stager/cli/doctor/rdma_checks.h"
 #include "stager/cli/doctor/slurm_checks.h"
 #include "stager/cli/doctor/write_check.h"
 
@@ -43,6 +44,9 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
     append(all, check_noexec(config));
     append(all, check_metrics_file(config));
     append(all, check_interfaces(config));
+    if (!config.interfaces.empty()) {
+        append(all, judge_rdma(rdma_seen(config), config.transport));
+    }
     all.push_back(check_daemon(config));
     all.push_back(check_port(config));
     append(all, check_data_ports(config));
