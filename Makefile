@@ -13,6 +13,7 @@
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc; make uninstall takes it away
 #
 # The package under a real systemd: make nspawn (root; a container is made once, DIR=)
+# What needs a kernel with soft-RoCE, in a virtual machine: make check-vm, make vm ARGS=
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, mpi, cluster; ARGS=
 # Random requests on a cluster: make model RUNS=50 SEED=1; many jobs on one: make soak JOBS=200
 # Random sequences of MPI's collectives: make mpi-sequences RUNS=10000 SEED=1
@@ -72,6 +73,9 @@ deps_test := $(deps_deb) $(deps_judges) \
   python3-jsonschema                    $(# what --json prints has its schema) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_nspawn := systemd-container debootstrap $(# make nspawn)
+deps_vm := \
+  qemu-system-x86 busybox-static kmod zstd xz-utils $(# make vm: a machine, a kernel) \
+  ibverbs-providers ibverbs-utils rdmacm-utils perftest $(# what its tests look with)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_coverage := gcovr                  $(# make coverage)
 deps_bench := \
@@ -216,6 +220,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net mpi cluster bench
 .PHONY: demo
 .PHONY: quick compdb coverage bench-selftest check-on check-ci model soak nspawn reproducible
+.PHONY: vm check-vm
 .PHONY: test-programs fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint judges
 .PHONY: install install-doc uninstall deb dsc rpm clean
@@ -346,6 +351,8 @@ check-on:
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check-on $(or $(DIST),trixie) $(WHAT)
 check-ci: ready
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check-ci
+check-vm:
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check vm
 check-long: check
 	@$(MAKE) sim RUNS=100000
 	@STAGECAST_KILL_ROUNDS=200 $(MAKE) cluster ARGS=tests/cluster/95_kills.bats
@@ -459,6 +466,9 @@ bench-selftest:
 	@tests/bench/selftest
 reproducible: ready-to-package
 	@tests/reproducible
+vm: programs
+	@$(if $(call missing,$(deps_vm)),tests/deps --ask $(call missing,$(deps_vm)),true)
+	$(suite)
 nspawn: ready-to-package
 	@$(if $(call missing,$(deps_nspawn)),tests/deps --ask $(call missing,$(deps_nspawn)),true)
 	@DEB_BUILD_OPTIONS=noautodbgsym $(MAKE) deb
