@@ -220,7 +220,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net mpi cluster bench
 .PHONY: demo
 .PHONY: quick compdb coverage bench-selftest check-on check-ci model soak nspawn reproducible
-.PHONY: vm check-vm
+.PHONY: vm vm-boot check-vm
 .PHONY: test-programs fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint judges
 .PHONY: install install-doc uninstall deb dsc rpm clean
@@ -469,6 +469,8 @@ reproducible: ready-to-package
 vm: programs
 	@$(if $(call missing,$(deps_vm)),tests/deps --ask $(call missing,$(deps_vm)),true)
 	$(suite)
+vm-boot: programs
+	@BUILD=$(abspath $(BUILD)) tests/vm/run tests/vm/25_boot.bats
 nspawn: ready-to-package
 	@$(if $(call missing,$(deps_nspawn)),tests/deps --ask $(call missing,$(deps_nspawn)),true)
 	@DEB_BUILD_OPTIONS=noautodbgsym $(MAKE) deb

@@ -21,7 +21,7 @@ Plan datagram_plan(std::uint32_t loss_ppm, std::uint64_t seed) {
 
 }  // namespace
 
-// The object takes 27 ms on the wire: what is whole after less than 50 ms had each loss repaired
+// The object takes 27 ms on the wire: what is whole in less than 50 ms had each loss repaired
 // within that. (UCC waits for 1 s before it requests anything, MVAPICH2 for 0.5 s.)
 TEST_CASE("with packets of 4 KB losses are repaired within round trips", "[scenario]") {
     for (std::uint64_t seed = 1; seed < 4; ++seed) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kManager = "/dev/infiniband/rdma_cm";
 
-bool can_everybody_use(const char* path) {
+bool can_all_users_open(const char* path) {
     constexpr mode_t kBoth = S_IROTH | S_IWOTH;
     struct stat file {};
     return ::stat(path, &file) == 0 && (file.st_mode & kBoth) == kBoth;
@@ -30,7 +30,7 @@ RdmaSeen rdma_seen(const Config& config) {
         seen.why_not = "this node has no RDMA device";
         return seen;
     }
-    seen.users_may_open = can_everybody_use(kManager);
+    seen.users_may_open = can_all_users_open(kManager);
     std::vector<RailNames> entries = config.interfaces;
     for (RailNames& entry : entries) {
         std::ranges::transform(entry, entry.begin(), interface_called);

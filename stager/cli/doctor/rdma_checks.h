@@ -11,7 +11,7 @@ namespace stage {
 /// The state of this node's RDMA devices.
 struct RdmaSeen {
     bool has_device = false;     ///< The kernel has any.
-    bool users_may_open = true;  ///< Everybody may use /dev/infiniband/rdma_cm.
+    bool users_may_open = true;  ///< All users may open /dev/infiniband/rdma_cm.
     std::string port{};     ///< "mlx5_0 port 1, datagrams of 4096 bytes", if it can be used.
     std::string why_not{};  ///< If it can't: with the remedy.
 };

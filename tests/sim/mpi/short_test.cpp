@@ -170,7 +170,7 @@ TEST_CASE("where the MPI does without the kernel its tree is faster", "[short]")
 
 // (At most 1.1 times as long, says Hoefler's paper; one message of the ring more or less at the
 // slowest rank is 14 % of a message of 2 bytes here.)
-TEST_CASE("where multicast does without the kernel as well a message takes as long to any number",
+TEST_CASE("where multicast does without the kernel a message takes as long to any number",
           "[short]") {
     for (const std::size_t bytes : {2U, 1024U, 8192U}) {
         const auto takes = [bytes](Way way, int ranks) {
@@ -366,7 +366,9 @@ constexpr const char* kHead =
     "node. What is assumed, of no measured cluster: a message costs sender\nand receiver 5 us "
     "each, by RDMA 0.3; the packets of a multicast 4 us and 1 us each, and a receiver 3 us "
     "each;\nlinks of 1 Gbit/s that take 12 us, two on the way, by RDMA of 100 Gbit/s and 0.3 "
-    "us. Multicast by RDMA's datagrams is not\nimplemented for short messages; its packets are taken to cost 0.6 us at each end. TCP repeats a lost segment\nafter 200 ms if it was alone, after 8 ms if it was the "
+    "us. Multicast by RDMA's datagrams is not implemented for short messages; its packets are "
+    "taken to cost 0.6 us at\neach end. TCP repeats a lost segment after 200 ms if it was "
+    "alone, after 8 ms if it was the "
     "last of several, and after a round trip otherwise.\n";
 constexpr const char* kTail =
     "\nMulticast takes one hop, the tree up to *log2* of the number of nodes. Each node "
