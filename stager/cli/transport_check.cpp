@@ -104,7 +104,7 @@ void judge_group(const json& report, std::vector<Finding>& findings) {
     const bool broadcasts =
         transport == "udp broadcast" || why_not.starts_with("udp broadcast: ");
     const std::string payload =
-        transport.starts_with("udp ")
+        transport.starts_with("udp ") || transport.starts_with("verbs ")
             ? "; packets carry " + std::to_string(report.value("packet_payload", 0U)) + " bytes"
             : "";
     findings.push_back(

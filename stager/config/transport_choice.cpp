@@ -84,8 +84,11 @@ TransportChoice choose_transport(const TransportFacts& facts) {
     return choice;
 }
 
-const char* to_string(Way way, bool broadcasts) {
-    return way == Way::relay ? "tcp unicast" : broadcasts ? "udp broadcast" : "udp multicast";
+std::string to_string(Way way, bool broadcasts, std::string_view fabric) {
+    return way == Way::relay                      ? "tcp unicast"
+           : broadcasts                           ? "udp broadcast"
+           : fabric == word_of(Transport::verbs) ? "verbs multicast"
+                                                  : "udp multicast";
 }
 
 }  // namespace stage

@@ -41,7 +41,10 @@ struct TransportChoice {
 
 [[nodiscard]] TransportChoice choose_transport(const TransportFacts& facts);
 
-/// "udp multicast", "udp broadcast" or "tcp unicast".
-[[nodiscard]] const char* to_string(TransportChoice::Way way, bool broadcasts);
+/// "udp multicast", "verbs multicast", "udp broadcast" or "tcp unicast". `fabric`: that of a
+/// member's packets; anything that has no multicast counts as udp.
+[[nodiscard]] std::string to_string(TransportChoice::Way way,
+                                    bool broadcasts,
+                                    std::string_view fabric = "udp");
 
 }  // namespace stage

@@ -21,6 +21,10 @@ struct NodeStatistics {
     std::uint64_t packets_repaired = 0;
     std::uint64_t bytes_read = 0;      ///< Bytes of the source's files, on this node.
     std::uint64_t bytes_here = 0;      ///< What this node had already.
+    /// Limit of `fabric`, bytes.
+    static constexpr std::size_t kMaxFabricBytes = 32;
+
+    std::string fabric{};              ///< The fabric of its packets: "udp".
     std::uint32_t packet_payload = 0;  ///< Bytes of the object in a packet.
     bool was_unreachable = false;      ///< Multicast or broadcast did not reach the node.
     bool was_handed_over = false;      ///< The group went on by a relay.
@@ -49,7 +53,7 @@ struct WorkerStatistics {
 void fields(auto& on, Like<NodeStatistics> auto& counted) {
     on.number(counted.microseconds).number(counted.packets_lost);
     on.number(counted.packets_repaired).number(counted.bytes_read).number(counted.bytes_here);
-    on.number(counted.packet_payload);
+    on.cut(counted.fabric, NodeStatistics::kMaxFabricBytes).number(counted.packet_payload);
     on.flag(counted.was_unreachable).flag(counted.was_handed_over);
 }
 

@@ -83,7 +83,10 @@ void add_shares(json& report, std::vector<NodeShare> shares) {
 }
 
 /// Chooses from what the first node's configuration and the nodes' reports say.
-void add_choice(json& report, const StageView& view, bool is_relayed) {
+void add_choice(json& report,
+                const StageView& view,
+                bool is_relayed,
+                std::string_view fabric) {
     const StagePlan& plan = *view.plan;
     TransportFacts facts{
         .configured = plan.transport,
@@ -95,15 +98,14 @@ void add_choice(json& report, const StageView& view, bool is_relayed) {
     const TransportChoice choice = choose_transport(facts);
     const bool is_multicast = choice.way == TransportChoice::Way::multicast;
     const bool is_in_part = is_multicast && !report["unheard_group"].empty();
-    report["transport"] = to_string(choice.way, facts.broadcasts);
+    report["transport"] = to_string(choice.way, facts.broadcasts, fabric);
     report["transport_why"] =
         (is_in_part ? "some nodes do not hear the group and request the files by unicast"
                     : choice.why) +
         (is_multicast ? " (" + plan.group_address + ")" : std::string{});
     report["transport_why_not"] =
-        std::string{to_string(
-            is_multicast ? TransportChoice::Way::relay : TransportChoice::Way::multicast,
-            facts.broadcasts)} +
+        to_string(is_multicast ? TransportChoice::Way::relay : TransportChoice::Way::multicast,
+                  facts.broadcasts) +
         ": " + choice.why_not;
     const std::uint64_t bytes = view.progress != nullptr ? view.progress->bytes_total : 0;
     if (!is_multicast && bytes > 0) {
@@ -114,6 +116,7 @@ void add_choice(json& report, const StageView& view, bool is_relayed) {
 
 json transport_of(const StageView& view, const std::vector<NodeShare>& shares) {
     json report;
+    std::string fabric;
     report["unheard_group"] = json::array();
     for (const NodeShare& share : shares) {
         if (share.counted.was_unreachable) {
@@ -121,13 +124,14 @@ json transport_of(const StageView& view, const std::vector<NodeShare>& shares) {
         }
         if (share.node == view.plan->nodes.front().name) {
             report["packet_payload"] = share.counted.packet_payload;
+            fabric = share.counted.fabric;
         }
     }
     if (view.plan->nodes.size() == 1) {
         report["transport"] = "none";
         report["transport_why"] = "there is one node: it copies";
     } else {
-        add_choice(report, view, is_relayed(shares));
+        add_choice(report, view, is_relayed(shares), fabric);
     }
     return report;
 }
