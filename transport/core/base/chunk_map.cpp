@@ -3,6 +3,7 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stage::core {
 
@@ -52,15 +53,9 @@ OpenBlock* ChunkMap::open(BlockIndex block) {
     OpenBlock& open = slots_[slot];
     open.have.clear();
     open.asked.clear();
-    open.state = OpenState::filling;
-    open.chunks = 0;
-    open.failures = 0;
-    open.silences = 0;
-    open.refusals = 0;
-    open.ask_after = kLongAgo;
-    open.lacking_count = 0;
+    // Nothing else of the block that had the slot before is left.
+    open = {.block = block, .have = std::move(open.have), .asked = std::move(open.asked)};
     const std::size_t at = order_of(block);
-    open.block = block;
     order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), slot);
     return &open;
 }

@@ -31,6 +31,34 @@ TEST_CASE("a block is open, then held; the number of open blocks is limited") {
     CHECK_FALSE(map.is_held(block(99)));
 }
 
+TEST_CASE("an opened block has nothing of the block that had its slot before") {
+    ChunkMap map{10, 20, 1};
+    OpenBlock& before = *map.open(block(3));
+    before.have.add(7);
+    before.asked.add(8);
+    before.state = OpenState::storing;
+    before.chunks = 20;
+    before.bad_digests = 2;
+    before.failures = 3;
+    before.silences = 4;
+    before.refusals = 5;
+    before.busy = 6;
+    before.ask_after = Instant{} + std::chrono::seconds{1};
+    before.lacking_count = 1;
+    map.hold(block(3));
+    const OpenBlock& open = *map.open(block(5));
+    CHECK(open.block == block(5));
+    CHECK(open.have.is_empty());
+    CHECK(open.asked.is_empty());
+    CHECK(open.have.capacity() == 20);
+    CHECK(open.asked.capacity() == 20);
+    CHECK(open.state == OpenState::filling);
+    CHECK(open.chunks == 0);
+    CHECK(open.bad_digests + open.failures + open.silences + open.refusals + open.busy == 0);
+    CHECK(open.ask_after == kLongAgo);
+    CHECK(open.lacking_count == 0);
+}
+
 TEST_CASE("a block is complete when its chunks are counted, and their number is known") {
     ChunkMap map{1, 4, 1};
     OpenBlock* open = map.open(block(0));
