@@ -28,14 +28,6 @@ RelayChildren::RelayChildren(const CoreConfig& config,
       pool_{pool} {
 }
 
-Operation hang_up_of(const Destination& connection) {
-    Operation hang_up;
-    hang_up.kind = OperationKind::hang_up;
-    hang_up.peer = connection.peer;
-    hang_up.flow = connection.flow;
-    return hang_up;
-}
-
 void RelayChildren::tell(wire::PacketType type,
                          Rank child,
                          std::vector<std::byte> body,
@@ -64,7 +56,7 @@ void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operat
     for (auto next = children_.begin(); next != children_.end();) {
         const auto child = next++;
         if (now - child->second.heard_at > timeout) {
-            operations.push_back(hang_up_of({.peer = child->first, .flow = flow_}));
+            operations.push_link(OperationKind::hang_up, {.peer = child->first, .flow = flow_});
             forget(child->first);
         }
     }
@@ -73,7 +65,7 @@ void RelayChildren::expire(Instant now, Duration timeout, OperationQueue& operat
 void RelayChildren::dismiss(OperationQueue& operations) {
     while (!children_.empty()) {
         const Rank child = children_.begin()->first;
-        operations.push_back(hang_up_of({.peer = child, .flow = flow_}));
+        operations.push_link(OperationKind::hang_up, {.peer = child, .flow = flow_});
         forget(child);
     }
 }

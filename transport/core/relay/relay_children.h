@@ -22,9 +22,6 @@
 
 namespace stage::core {
 
-/// Closes a connection.
-[[nodiscard]] Operation hang_up_of(const Destination& connection);
-
 class RelayChildren {
   public:
     /// Serves the stripe that goes by `flow`. `holdings` and `pool` must outlive this.

@@ -83,8 +83,9 @@ void RelayReceiver::on_abort(Instant now, const Error& why) {
 void RelayReceiver::on_datagram(Instant now, const Datagram& datagram) {
     const std::size_t flow = datagram.header.flow.index();
     if (flow >= stripes_.size()) {
-        order(OperationKind::hang_up,
-              {.peer = datagram.header.rank, .flow = datagram.header.flow});
+        reassembly_.operations().push_link(
+            OperationKind::hang_up,
+            {.peer = datagram.header.rank, .flow = datagram.header.flow});
         return datagram.header.is_data() ? reassembly_.drop(datagram) : void();
     }
     Stripe& stripe = stripes_[flow];
@@ -217,8 +218,9 @@ void RelayReceiver::on_offer(Instant now, const wire::Offer& offer) {
 /// The offer follows when it is here.
 void RelayReceiver::on_ready(Instant now, Stripe& stripe, Rank child) {
     if (is_aside_ || is_being_dropped()) {
-        return order(OperationKind::hang_up,
-                     {.to_group = false, .peer = child, .flow = flow_of(stripe.tree)});
+        return reassembly_.operations().push_link(
+            OperationKind::hang_up,
+            {.to_group = false, .peer = child, .flow = flow_of(stripe.tree)});
     }
     stripe.children.on_ready(now, child);
     if (released_) {
@@ -397,10 +399,10 @@ void RelayReceiver::connect(Instant now, Stripe& stripe) {
             wire::PacketType::pulse, stripe.parent.where(), wire::write(pulse_up(stripe)));
     }
     if (const auto left = stripe.parent.take_left()) {
-        order(OperationKind::hang_up, *left);
+        reassembly_.operations().push_link(OperationKind::hang_up, *left);
     }
     if (const auto next = stripe.parent.take_connect()) {
-        order(OperationKind::connect, *next);
+        reassembly_.operations().push_link(OperationKind::connect, *next);
     }
     if (!stripe.parent.take_connected()) {
         return;
@@ -415,14 +417,6 @@ void RelayReceiver::connect(Instant now, Stripe& stripe) {
     if (wants_blocks()) {
         send_request(stripe, requests_.again(stripe.tree.stripe));
     }
-}
-
-void RelayReceiver::order(OperationKind kind, const Destination& connection) {
-    Operation operation;
-    operation.kind = kind;
-    operation.peer = connection.peer;
-    operation.flow = connection.flow;
-    reassembly_.operations().push_back(operation);
 }
 
 void RelayReceiver::request_blocks() {

@@ -71,7 +71,6 @@ class RelayReceiver final : public Core {
     void connect(Instant now, Stripe& stripe);
     void tell_pulse(Instant now, Stripe& stripe);
     [[nodiscard]] wire::Pulse pulse_up(const Stripe& stripe) const;
-    void order(OperationKind kind, const Destination& connection);
     void watch(Instant now);
     void watch_disk(Instant now);
     void watch_gain(Instant now);

@@ -72,7 +72,8 @@ void RelaySource::on_datagram(Instant now, const Datagram& datagram) {
     const Rank from = datagram.header.rank;
     const std::size_t flow = datagram.header.flow.index();
     if (flow >= stripes_.size() && !datagram.header.is_data()) {
-        operations_.push_back(hang_up_of({.peer = from, .flow = datagram.header.flow}));
+        operations_.push_link(OperationKind::hang_up,
+                              {.peer = from, .flow = datagram.header.flow});
         return;
     }
     RelayChildren& children = stripes_[flow < stripes_.size() ? flow : 0];

@@ -37,6 +37,14 @@ class OperationQueue {
         finish.ticket = ticket;
         push_back(finish);
     }
+    /// Makes a connection, or closes it.
+    void push_link(OperationKind kind, const Destination& connection) {
+        Operation link;
+        link.kind = kind;
+        link.peer = connection.peer;
+        link.flow = connection.flow;
+        push_back(link);
+    }
 
     /// Takes the first operation. Memory of taken ones is reused when all are taken, or most.
     [[nodiscard]] Operation pop_front() {
