@@ -587,6 +587,19 @@ TEST_CASE("what a member held before is not sent to it", "[relay]") {
     }
 }
 
+// It stays with none of them until the next PULSE, and needs more than its time-out in all.
+TEST_CASE("a member hears of the source while it passes ancestors that lack its blocks",
+          "[relay]") {
+    RelayPlan plan{.members = 20, .object_bytes = 10'000, .delay = 105ms, .stall_timeout = 6s};
+    for (std::uint32_t rank = 1; rank + 1 < plan.members; ++rank) {
+        plan.holders.insert(rank);
+    }
+    RelayWorld world{plan};
+    world.run(60s);
+    expect_all_released(world, plan.members);
+    CHECK(*world.last_held() > plan.stall_timeout);
+}
+
 TEST_CASE("a member with a slow disk delays no member but itself", "[relay]") {
     RelayWorld world{
         {.members = 6, .object_bytes = 64U << 20U, .slow_disks = {{2, 3'000'000}}}};

@@ -215,7 +215,8 @@ void RelayReceiver::on_offer(Instant now, const wire::Offer& offer) {
     }
 }
 
-/// The offer follows when it is here.
+/// The offer follows when it is here; with it a sign of the source, which the child may need:
+/// it leaves this member at once if nothing that it lacks is here.
 void RelayReceiver::on_ready(Instant now, Stripe& stripe, Rank child) {
     if (is_aside_ || is_being_dropped()) {
         return reassembly_.operations().push_link(
@@ -228,6 +229,8 @@ void RelayReceiver::on_ready(Instant now, Stripe& stripe, Rank child) {
             wire::PacketType::release, child, wire::write(*released_), control_);
     } else if (!offer_body_.empty()) {
         stripe.children.tell(wire::PacketType::offer, child, offer_body_, control_);
+        stripe.children.tell(
+            wire::PacketType::pulse, child, wire::write(pulse_down(now)), control_);
     }
 }
 
@@ -321,7 +324,7 @@ void RelayReceiver::work(Instant now) {
     for (Stripe& stripe : stripes_) {
         if (stripe.pulse_at && now >= *stripe.pulse_at) {
             stripe.pulse_at = now + limits_.pulse;
-            tell_pulse(now, stripe);
+            stripe.children.tell_pulse(pulse_down(now), control_);
             stripe.children.expire(now, config_.stall_timeout / 2, reassembly_.operations());
         }
     }
@@ -353,13 +356,13 @@ void RelayReceiver::forgive(Instant now, Duration away) {
 
 /// With the age of the last sign from the source: members that the source does not reach
 /// find that out together, not one after another.
-void RelayReceiver::tell_pulse(Instant now, Stripe& stripe) {
+wire::Pulse RelayReceiver::pulse_down(Instant now) const {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - source_at_);
     wire::Pulse pulse;
     pulse.queue_us = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(age.count(), 0, std::numeric_limits<std::uint32_t>::max()));
     pulse.packets = reassembly_.has_begun() ? reassembly_.map().held() : 0;
-    stripe.children.tell_pulse(pulse, control_);
+    return pulse;
 }
 
 /// What this part of the first tree holds, and who is in it, if that fits; by a further one a

@@ -69,7 +69,7 @@ class RelayReceiver final : public Core {
     void forgive(Instant now, Duration away);
     void connect(Instant now);
     void connect(Instant now, Stripe& stripe);
-    void tell_pulse(Instant now, Stripe& stripe);
+    [[nodiscard]] wire::Pulse pulse_down(Instant now) const;
     [[nodiscard]] wire::Pulse pulse_up(const Stripe& stripe) const;
     void watch(Instant now);
     void watch_disk(Instant now);

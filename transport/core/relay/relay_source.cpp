@@ -126,6 +126,7 @@ void RelaySource::on_ready(Instant now, RelayChildren& children, Rank child) {
     offer.object_bytes = shape_.object_bytes;
     offer.chunk_bytes = config_.chunk_bytes;
     children.tell(wire::PacketType::offer, child, wire::write(offer), control_);
+    children.tell(wire::PacketType::pulse, child, wire::write(wire::Pulse{}), control_);
 }
 
 void RelaySource::on_request(Instant now,

@@ -27,6 +27,15 @@ class Member {
         const LinkEvent event{.peer = Rank{peer}, .kind = LinkEvent::Kind::closed};
         receiver_.on_links(now_, std::span{&event, 1});
     }
+    void pass(Duration time) { now_ += time; }
+    /// What it has sent to that member.
+    std::vector<Send> sent_to(std::uint16_t rank) {
+        SendBatch batch;
+        receiver_.next_sends(now_, batch);
+        std::erase_if(batch.sends,
+                      [rank](const Send& send) { return send.to.peer != Rank{rank}; });
+        return std::move(batch.sends);
+    }
     /// The LEAVEs that it has sent: to which member, and of which.
     std::vector<std::pair<Rank, Rank>> leaves() {
         SendBatch batch;
@@ -69,6 +78,28 @@ TEST_CASE("a new parent hears of every member below that cannot go on") {
     CHECK(member.leaves() == Leaves{{Rank{1}, Rank{4}}, {Rank{1}, Rank{3}}});
     member.lose(1);
     CHECK(member.leaves() == Leaves{{Rank{0}, Rank{3}}, {Rank{0}, Rank{4}}});
+}
+
+// A child that finds nothing here which it needs leaves before the next PULSE.
+TEST_CASE("a child hears with the OFFER when the source was heard") {
+    using wire::PacketType;
+    Member member;
+    member.pass(std::chrono::seconds{1});
+    wire::Offer offer;
+    offer.blocks = 1;
+    offer.object_bytes = 9;
+    offer.chunk_bytes = 16384;
+    member.hear(1, PacketType::offer, wire::write(offer));
+    wire::Pulse pulse;
+    pulse.queue_us = 5000;
+    member.hear(1, PacketType::pulse, wire::write(pulse));
+    member.pass(std::chrono::milliseconds{70});
+    member.hear(3, PacketType::ready, wire::write(wire::Ready{}));
+    const std::vector<Send> sent = member.sent_to(3);
+    REQUIRE(sent.size() == 2);
+    CHECK(sent[0].type == PacketType::offer);
+    REQUIRE(sent[1].type == PacketType::pulse);
+    CHECK(wire::read_pulse(sent[1].body)->queue_us == 75'000);
 }
 
 }  // namespace
