@@ -420,6 +420,19 @@ TEST_CASE("a member whose ports are closed is passed over", "[relay]") {
     expect_all_released(world, plan.members);
 }
 
+// Its time-out leaves no time for the silent ones once more.
+TEST_CASE("one refusal of the source, behind silent members, is not a closed port", "[relay]") {
+    RelayPlan plan{.members = 4, .object_bytes = 16U << 20U, .delay = 60ms};
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
+    CAPTURE(plan.relay.number());
+    plan.firewalls = {{1, RelayPlan::Firewall::drops}, {2, RelayPlan::Firewall::drops}};
+    const bool is_chain = plan.relay == Relay{};
+    plan.cuts = {{3, is_chain ? 4050ms : 2050ms}};  // A SYN of that time is not answered yet.
+    RelayWorld world{plan};
+    world.run(60s);
+    expect_all_released(world, plan.members);
+}
+
 TEST_CASE("a member that is done and connects again for ever hides no crashed one", "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 32U << 20U, .stall_timeout = 6s};
     plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());

@@ -46,13 +46,19 @@ void RelayParent::on_link(Instant now, const LinkEvent& event) {
         return;
     }
     if (event.kind == LinkEvent::Kind::closed) {
-        choose_next(now);
+        is_refused_once() ? connect_to(rank_, now + retry_) : choose_next(now);
     } else if (event.kind == LinkEvent::Kind::narrowed) {
         connect_to(rank_, now);
     } else {
         has_stood_ = true;
         round_trip_ = std::max(round_trip_, event.round_trip);
     }
+}
+
+/// True if the source did not take the first connection: one refusal can be chance, and where
+/// the ancestors before it were silent no time is left for another round.
+bool RelayParent::is_refused_once() {
+    return place_ == 0 && !has_stood_ && !std::exchange(was_refused_, true);
 }
 
 void RelayParent::leave(Instant now) {

@@ -80,6 +80,7 @@ class RelayParent {
     void stop();
 
   private:
+    [[nodiscard]] bool is_refused_once();
     void choose_next(Instant now);
     void connect_to(Rank rank, Instant at);
     [[nodiscard]] Instant silent_at() const;
@@ -97,6 +98,7 @@ class RelayParent {
     bool is_aside_ = false;
     bool has_tried_all_ = false;
     bool has_stood_ = false;     ///< A connection to a parent.
+    bool was_refused_ = false;   ///< By the source, before one stood.
     bool is_connected_ = false;  ///< READY was sent.
     bool is_heard_ = false;
     bool tells_connected_ = false;

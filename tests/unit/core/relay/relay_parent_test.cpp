@@ -112,6 +112,7 @@ TEST_CASE("a member is shut out when it has tried every ancestor, and no connect
     ends(1);
     CHECK_FALSE(parent.is_shut_out());
     SECTION("none") {
+        ends(0);  // Once more.
         ends(0);
         CHECK(parent.is_shut_out());
     }
@@ -120,6 +121,37 @@ TEST_CASE("a member is shut out when it has tried every ancestor, and no connect
         parent.on_link(now, {.peer = Rank{0}, .kind = LinkEvent::Kind::ready});
         ends(0);
         CHECK_FALSE(parent.is_shut_out());
+    }
+}
+
+TEST_CASE("a source that refuses a member's first connection is tried once more") {
+    RelayParent parent = parent_of(2, 5);
+    ControlQueue out{64};
+    Instant now{std::chrono::hours{1}};
+    const auto refused = [&](std::uint16_t rank) {
+        parent.poll(now, out);
+        CHECK(parent.rank() == Rank{rank});
+        parent.on_link(now, {.peer = Rank{rank}, .kind = LinkEvent::Kind::closed});
+        now += std::chrono::seconds{1};
+    };
+    parent.start(now);
+    refused(1);
+    refused(0);
+    CHECK_FALSE(parent.is_shut_out());
+    SECTION("which stands") {
+        parent.poll(now, out);
+        CHECK(parent.on_packet(now, Rank{0}));
+        refused(0);
+        refused(1);
+        refused(0);
+        CHECK_FALSE(parent.is_shut_out());
+    }
+    SECTION("which is refused, too") {
+        refused(0);
+        CHECK(parent.is_shut_out());
+        refused(1);
+        refused(0);
+        refused(1);
     }
 }
 
