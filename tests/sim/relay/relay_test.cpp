@@ -433,6 +433,27 @@ TEST_CASE("one refusal of the source, behind silent members, is not a closed por
     expect_all_released(world, plan.members);
 }
 
+// The parents of 1, 2 and 3 in the first tree are silent, and the relay ends before these reach
+// another one.
+TEST_CASE("a member that has a parent in one tree hears how the relay ended", "[relay]") {
+    RelayPlan plan{
+        .members = 9,
+        .relay = Relay::two_trees(),
+        .object_bytes = 10U << 20U,
+        .delay = 69ms,
+        .firewalls = {{2, RelayPlan::Firewall::drops}, {4, RelayPlan::Firewall::drops}},
+        .refused_store = std::pair{5U, 3U}};
+    RelayWorld world{plan};
+    world.run(60s);
+    for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
+        CAPTURE(rank);
+        CHECK(world.outcome(rank).culprit == Rank{5});
+        REQUIRE(world.outcome(rank).why);
+        CHECK(world.outcome(rank).why->sentence() == "No space left on device");
+    }
+    CHECK(world.now() < 5s);
+}
+
 TEST_CASE("a member that is done and connects again for ever hides no crashed one", "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 32U << 20U, .stall_timeout = 6s};
     plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
 #include <utility>
-#include <vector>
 
 namespace stage::core {
 namespace {
@@ -132,7 +130,8 @@ void RelayReceiver::on_parent(Instant now, Stripe& stripe, const Datagram& datag
             on_sign(now, *body);
         }
     } else if (datagram.header.type == PacketType::release) {
-        if (const auto body = wire::read_ending(datagram.body)) {
+        const bool counts = &stripe == &first() || !first().parent.is_heard();
+        if (const auto body = wire::read_ending(datagram.body); body && counts) {
             on_release(now, *body, stripe.parent.where());
         }
     }
@@ -241,7 +240,7 @@ void RelayReceiver::on_leave(const wire::Ending& from_below) {
     }
 }
 
-/// Members whose parents of a further stripe leave them hear of it by the first tree.
+/// It comes by a further tree, too, for members that have no parent in the first one.
 void RelayReceiver::on_release(Instant now,
                                const wire::Ending& release,
                                const Destination& from) {
@@ -257,7 +256,9 @@ void RelayReceiver::on_release(Instant now,
     }
     first().parent.stop();
     released_ = release;
-    first().children.tell_all(wire::PacketType::release, wire::write(release), control_);
+    for (const Stripe& stripe : stripes_) {
+        stripe.children.tell_all(wire::PacketType::release, wire::write(release), control_);
+    }
     stays_until_ = now + limits_.end_timeout + limits_.round_trips * round_trip();
     if (is_over()) {
         return;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace stage::core {
 
@@ -318,8 +317,10 @@ void RelaySource::decide(Instant now) {
     }
     outcome_.dropped = result_.dropped();
     released_ = release_of(result_, config_);
-    std::ranges::for_each(stripes_, &RelayChildren::stop);
-    first().tell_all(wire::PacketType::release, wire::write(*released_), control_);
+    for (RelayChildren& children : stripes_) {
+        children.stop();
+        children.tell_all(wire::PacketType::release, wire::write(*released_), control_);
+    }
     stays_until_ = now + 2 * (limits_.end_timeout + limits_.round_trips * first().round_trip());
 }
 
