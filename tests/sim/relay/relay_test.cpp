@@ -454,6 +454,23 @@ TEST_CASE("a member that has a parent in one tree hears how the relay ended", "[
     CHECK(world.now() < 5s);
 }
 
+// All that it knows is true: it does not know of the end, which another member is to blame for.
+TEST_CASE("a member that reached none before the end names the closed port of its parent",
+          "[relay]") {
+    RelayPlan plan{.members = 6,
+                   .firewalls = {{4, RelayPlan::Firewall::drops}},
+                   .refused_store = std::pair{1U, 0U}};
+    RelayWorld world{plan};
+    world.run(60s);
+    for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
+        CAPTURE(rank);
+        CHECK(world.outcome(rank).phase == core::Phase::failed);
+        CHECK(world.outcome(rank).is_unconnected == (rank == 5));
+        CHECK(world.outcome(rank).culprit ==
+              Rank{rank == 5 ? std::uint16_t{4} : std::uint16_t{1}});
+    }
+}
+
 TEST_CASE("a member that is done and connects again for ever hides no crashed one", "[relay]") {
     RelayPlan plan{.members = 6, .object_bytes = 32U << 20U, .stall_timeout = 6s};
     plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
