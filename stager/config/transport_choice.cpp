@@ -85,10 +85,10 @@ TransportChoice choose_transport(const TransportFacts& facts) {
 }
 
 std::string to_string(Way way, bool broadcasts, std::string_view fabric) {
-    return way == Way::relay                      ? "tcp unicast"
-           : broadcasts                           ? "udp broadcast"
+    return way == Way::relay                     ? "tcp unicast"
+           : broadcasts                          ? "udp broadcast"
            : fabric == word_of(Transport::verbs) ? "verbs multicast"
-                                                  : "udp multicast";
+                                                 : "udp multicast";
 }
 
 }  // namespace stage

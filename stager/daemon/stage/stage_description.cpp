@@ -83,10 +83,7 @@ void add_shares(json& report, std::vector<NodeShare> shares) {
 }
 
 /// Chooses from what the first node's configuration and the nodes' reports say.
-void add_choice(json& report,
-                const StageView& view,
-                bool is_relayed,
-                std::string_view fabric) {
+void add_choice(json& report, const StageView& view, bool is_relayed, std::string_view fabric) {
     const StagePlan& plan = *view.plan;
     TransportFacts facts{
         .configured = plan.transport,

@@ -599,6 +599,24 @@ TEST_CASE("a block that a relaying member damaged is fetched again, by it and be
     CHECK(ratio(world) < 1.3);
 }
 
+// It gives the wrong block to its child until it has verified it. (A block of one chunk is
+// wrong eight times in 8 ms.)
+TEST_CASE("a damaged block is not requested for ever of a member whose disk is slow",
+          "[relay]") {
+    const std::uint32_t blocks = GENERATE(11U, 12U);  // So the last one is of either stripe.
+    RelayPlan plan{.members = 7,
+                   .object_bytes = ((blocks - 1U) << 20U) + 7501,
+                   .slow_disks = {{2, 23'047'897}},
+                   .chunk_bytes = 16384,
+                   .stall_timeout = 6s,
+                   .damaged = std::pair{2U, blocks - 1}};
+    plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());
+    CAPTURE(plan.relay.number(), blocks);
+    RelayWorld world{plan};
+    world.run(60s);
+    expect_all_released(world, plan.members);
+}
+
 TEST_CASE("what a member held before is not sent to it", "[relay]") {
     const std::vector<core::BlockRun> most{{.first = BlockIndex{0}, .count = 28}};
     RelayPlan plan{.members = 4, .object_bytes = 32U << 20U};

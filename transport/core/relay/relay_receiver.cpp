@@ -93,11 +93,8 @@ void RelayReceiver::on_datagram(Instant now, const Datagram& datagram) {
     const bool is_parents = stripe.parent.on_packet(now, datagram.header.rank);
     stripe.children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
-        if (wants_blocks() && is_parents) {
-            static_cast<void>(reassembly_.on_data(datagram));
-        } else {
-            reassembly_.drop(datagram);
-        }
+        wants_blocks() && is_parents ? static_cast<void>(reassembly_.on_data(datagram))
+                                     : reassembly_.drop(datagram);
     } else if (is_parents) {
         on_parent(now, stripe, datagram);
     } else {
@@ -330,7 +327,7 @@ void RelayReceiver::work(Instant now) {
         }
     }
     connect(now);
-    request_blocks();
+    request_blocks(now);
     order_finish();
     report_done(now);
     const bool all_confirmed = released_ && first().children.have_all_confirmed();
@@ -423,10 +420,15 @@ void RelayReceiver::connect(Instant now, Stripe& stripe) {
     }
 }
 
-void RelayReceiver::request_blocks() {
-    for (const Stripe& stripe : stripes_) {
+/// A parent whose disk is slow gives a wrong block until it has verified it: another ancestor
+/// may have the right one.
+void RelayReceiver::request_blocks(Instant now) {
+    for (Stripe& stripe : stripes_) {
         if (wants_blocks() && stripe.parent.is_connected()) {
             send_request(stripe, requests_.more(stripe.tree.stripe));
+            if (requests_.take_wrong_again()) {
+                stripe.parent.leave(now);
+            }
         }
     }
 }

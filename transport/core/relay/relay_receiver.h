@@ -75,7 +75,7 @@ class RelayReceiver final : public Core {
     void watch_disk(Instant now);
     void watch_gain(Instant now);
     void watch_connections(Instant now);
-    void request_blocks();
+    void request_blocks(Instant now);
     void send_request(const Stripe& stripe, const wire::Request& request);
     void report_done(Instant now);
     void order_finish();

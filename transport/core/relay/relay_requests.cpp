@@ -45,6 +45,7 @@ wire::Request RelayRequests::more(std::uint32_t stripe) {
             break;
         }
         request.runs.push_back(rest_of(*opened));
+        is_wrong_again_ = is_wrong_again_ || opened->bad_digests > 1;
     }
     return request;
 }

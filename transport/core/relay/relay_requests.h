@@ -10,7 +10,7 @@
 #include "transport/core/relay/relay_limits.h"
 
 #include <cstdint>
-#include <optional>
+#include <utility>
 #include <vector>
 
 namespace stage::core {
@@ -28,6 +28,8 @@ class RelayRequests {
     [[nodiscard]] wire::Request more(std::uint32_t stripe);
     /// What is missing of the stripe's blocks that more() has named.
     [[nodiscard]] wire::Request again(std::uint32_t stripe) const;
+    /// True if more() has named a block since the last call that was wrong twice or more.
+    [[nodiscard]] bool take_wrong_again() { return std::exchange(is_wrong_again_, false); }
 
   private:
     [[nodiscard]] bool is_filling(const OpenBlock& open, std::uint32_t stripe) const;
@@ -36,6 +38,7 @@ class RelayRequests {
 
     std::uint32_t most_;  ///< Blocks of a stripe that are requested and incomplete.
     Reassembly& reassembly_;
+    bool is_wrong_again_ = false;
     /// By stripe: none of its blocks before this one is absent.
     std::vector<std::uint32_t> absent_from_;
 };
