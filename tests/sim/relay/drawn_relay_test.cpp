@@ -218,6 +218,18 @@ bool names_closed_port(const RelayPlan& plan, const RelayWorld& world, std::uint
            plan.firewalls.contains(outcome.culprit.value());
 }
 
+/// Members that have such a member for their parent hear nothing from further above.
+bool is_cut_off(const RelayPlan& plan, const RelayWorld& world, std::uint32_t rank) {
+    if (rank == 0 || names_closed_port(plan, world, rank)) {
+        return rank != 0;
+    }
+    const core::RelayTree tree{.members = plan.members, .source = Rank{0}, .relay = plan.relay};
+    const auto& outcome = world.outcome(rank);
+    return outcome.culprit.value() == rank && outcome.bytes_held == 0 &&
+           outcome.why->sentence().find("fell silent") != std::string::npos &&
+           is_cut_off(plan, world, tree.at(tree.parent(tree.place(outcome.culprit))).value());
+}
+
 /// Only those that cannot go on are named or dropped, and all others complete if they may.
 void expect_right_end(const RelayPlan& plan, const RelayWorld& world) {
     INFO(text_of(plan));
@@ -242,8 +254,7 @@ void expect_right_end(const RelayPlan& plan, const RelayWorld& world) {
             CHECK(outcome.phase == core::Phase::released);
             CHECK(outcome.held_at);
         } else if (outcome.phase == core::Phase::failed) {
-            CHECK((failing.contains(outcome.culprit.value()) ||
-                   names_closed_port(plan, world, rank)));
+            CHECK((failing.contains(outcome.culprit.value()) || is_cut_off(plan, world, rank)));
         }
         for (const core::DroppedMember& dropped : outcome.dropped) {
             CHECK(failing.contains(dropped.rank.value()));
