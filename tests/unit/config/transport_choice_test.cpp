@@ -113,6 +113,23 @@ TEST_CASE("the transport follows from what is known") {
     }
 }
 
+TEST_CASE("multicast is called by its fabric, an unknown name is udp") {
+    CHECK(to_string(Way::multicast, false) == "udp multicast");
+    CHECK(to_string(Way::multicast, false, "verbs") == "verbs multicast");
+    CHECK(to_string(Way::multicast, false, "any user's word") == "udp multicast");
+    CHECK(to_string(Way::multicast, true, "udp") == "udp broadcast");
+    CHECK(to_string(Way::relay, false, "verbs") == "tcp unicast");
+}
+
+TEST_CASE("with verbs alone the nodes that do not hear the group are named, too") {
+    const auto choice = choose_transport({.configured = Transport::verbs, .unreached = {"n3"}});
+    REQUIRE(choice.failure);
+    CHECK(choice.way == TransportChoice::Way::multicast);
+    CHECK(choice.if_unreached == UnreachedPolicy::fail);
+    CHECK_THAT(choice.failure->sentence(),
+               Catch::StartsWith("multicast does not reach n3, and Transport=verbs allows"));
+}
+
 TEST_CASE("forced multicast names the nodes that do not hear the group, at most a few") {
     TransportFacts facts{.configured = Transport::udp, .unreached = kTwo};
     const auto failure = choose_transport(facts).failure;

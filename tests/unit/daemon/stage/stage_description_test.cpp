@@ -124,8 +124,6 @@ TEST_CASE("an explanation sums what the nodes reported, and names the slowest fi
     CHECK(why["packet_payload"] == 1408);  // The first node's.
     world.report(Rank{0}, {.fabric = "verbs"});
     CHECK(explanation_of(view)["transport"] == "verbs multicast");
-    world.report(Rank{0}, {.fabric = "any user's word"});
-    CHECK(explanation_of(view)["transport"] == "udp multicast");
     world.plan.nodes.pop_back();  // A rank that the plan lacks is left out.
     why = explanation_of(view);
     CHECK(why["packets_lost"] == 2);
