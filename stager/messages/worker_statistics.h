@@ -19,8 +19,8 @@ struct NodeStatistics {
     std::uint64_t microseconds = 0;  ///< From the end of the wire-up until the node had it all.
     std::uint64_t packets_lost = 0;
     std::uint64_t packets_repaired = 0;
-    std::uint64_t bytes_read = 0;      ///< Bytes of the source's files, on this node.
-    std::uint64_t bytes_here = 0;      ///< What this node had already.
+    std::uint64_t bytes_read = 0;  ///< Bytes of the source's files, on this node.
+    std::uint64_t bytes_here = 0;  ///< What this node had already.
     /// Limit of `fabric`, bytes.
     static constexpr std::size_t kMaxFabricBytes = 32;
 
