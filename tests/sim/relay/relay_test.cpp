@@ -433,21 +433,23 @@ TEST_CASE("one refusal of the source, behind silent members, is not a closed por
     expect_all_released(world, plan.members);
 }
 
-// The parents of 1, 2 and 3 in the first tree are silent, and the relay ends before these reach
-// another one.
+// The relay ends before members whose parents in the first tree are silent reach another one.
 TEST_CASE("a member that has a parent in one tree hears how the relay ended", "[relay]") {
     RelayPlan plan{
-        .members = 9,
-        .relay = Relay::two_trees(),
-        .object_bytes = 10U << 20U,
-        .delay = 69ms,
-        .firewalls = {{2, RelayPlan::Firewall::drops}, {4, RelayPlan::Firewall::drops}},
-        .refused_store = std::pair{5U, 3U}};
+        .members = 9, .relay = Relay::two_trees(), .object_bytes = 10U << 20U, .delay = 69ms};
+    SECTION("1, 2 and 3") {
+        plan.firewalls = {{2, RelayPlan::Firewall::drops}, {4, RelayPlan::Firewall::drops}};
+        plan.refused_store = {5, 3};
+    }
+    SECTION("6, which is the parent of 5 and, in the second tree, its child") {
+        plan.firewalls = {{4, RelayPlan::Firewall::drops}};
+        plan.refused_store = {8, 3};
+    }
     RelayWorld world{plan};
     world.run(60s);
     for (std::uint32_t rank = 0; rank < plan.members; ++rank) {
         CAPTURE(rank);
-        CHECK(world.outcome(rank).culprit == Rank{5});
+        CHECK(world.outcome(rank).culprit.value() == plan.refused_store->first);
         REQUIRE(world.outcome(rank).why);
         CHECK(world.outcome(rank).why->sentence() == "No space left on device");
     }

@@ -127,8 +127,7 @@ void RelayReceiver::on_parent(Instant now, Stripe& stripe, const Datagram& datag
             on_sign(now, *body);
         }
     } else if (datagram.header.type == PacketType::release) {
-        const bool counts = &stripe == &first() || !first().parent.is_heard();
-        if (const auto body = wire::read_ending(datagram.body); body && counts) {
+        if (const auto body = wire::read_ending(datagram.body)) {
             on_release(now, *body, stripe.parent.where());
         }
     }
@@ -187,7 +186,7 @@ void RelayReceiver::on_child(Instant now, Stripe& stripe, const Datagram& datagr
         if (const auto body = wire::read_ending(datagram.body)) {
             on_leave(*body);
         }
-    } else if (datagram.header.type == PacketType::done_ack && released_) {
+    } else if (datagram.header.type == PacketType::done_ack) {  // It may have heard first.
         stripe.children.on_confirmed(from);
     }
 }
