@@ -207,27 +207,18 @@ std::string text_of(const RelayPlan& plan) {
     return text;
 }
 
-/// A member that reached no other one before the relay ended without it has one thing to say,
-/// which is true: its parent takes no connection.
-bool names_closed_port(const RelayPlan& plan, const RelayWorld& world, std::uint32_t rank) {
-    const auto& outcome = world.outcome(rank);
-    const core::RelayTree tree{.members = plan.members, .source = Rank{0}, .relay = plan.relay};
-    return outcome.is_unconnected && world.outcome(0).phase == core::Phase::failed &&
-           outcome.culprit ==
-               tree.at(tree.parent(tree.place(Rank{static_cast<std::uint16_t>(rank)}))) &&
-           plan.firewalls.contains(outcome.culprit.value());
-}
-
-/// Members that have such a member for their parent hear nothing from further above.
+/// A member that had no path to the source when the relay failed does not hear of that. It has
+/// two things to say, which are true: its parent takes no connection; or it hears nothing.
 bool is_cut_off(const RelayPlan& plan, const RelayWorld& world, std::uint32_t rank) {
-    if (rank == 0 || names_closed_port(plan, world, rank)) {
-        return rank != 0;
+    const auto& outcome = world.outcome(rank);
+    if (!world.was_cut_off(rank) || world.outcome(0).phase != core::Phase::failed) {
+        return false;
     }
     const core::RelayTree tree{.members = plan.members, .source = Rank{0}, .relay = plan.relay};
-    const auto& outcome = world.outcome(rank);
-    return outcome.culprit.value() == rank && outcome.bytes_held == 0 &&
-           outcome.why->sentence().find("fell silent") != std::string::npos &&
-           is_cut_off(plan, world, tree.at(tree.parent(tree.place(outcome.culprit))).value());
+    const Rank own{static_cast<std::uint16_t>(rank)};
+    return outcome.is_unconnected ? outcome.culprit == tree.at(tree.parent(tree.place(own))) &&
+                                        plan.firewalls.contains(outcome.culprit.value())
+                                  : outcome.culprit == own;
 }
 
 /// Only those that cannot go on are named or dropped, and all others complete if they may.

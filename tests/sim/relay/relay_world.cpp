@@ -42,7 +42,8 @@ struct RelayWorld::Connection {
     bool is_mute = false;  ///< The path drops what is sent here.
     bool stands = true;    ///< The peer has answered.
 
-    [[nodiscard]] bool can_send() const { return !queue.empty() && !is_mute && stands; }
+    [[nodiscard]] bool can_carry() const { return !is_mute && stands; }
+    [[nodiscard]] bool can_send() const { return !queue.empty() && can_carry(); }
 };
 
 struct RelayWorld::Host {
@@ -226,6 +227,9 @@ void RelayWorld::turn(Host& host) {
     operate(host);
     send_all(host);
     operate(host);
+    if (host.rank == 0 && core.outcome().phase > core::Phase::holding && reached_.empty()) {
+        note_reached(0);
+    }
     if (is_over(host.rank) && !std::exchange(host.is_leaving, true)) {
         leave(host);
     }
@@ -235,6 +239,20 @@ void RelayWorld::turn(Host& host) {
     } else if (deadline && *deadline > now_ && host.woken_for != deadline) {
         host.woken_for = deadline;
         after(*deadline - now_, [this, &host] { turn(host); });
+    }
+}
+
+/// The members that a packet from there would reach, passed on from one to the next.
+void RelayWorld::note_reached(std::uint32_t rank) {
+    if (!reached_.insert(rank).second) {
+        return;
+    }
+    for (const auto& [peer, connection] : hosts_[rank]->out) {
+        const auto& ends = hosts_[peer.first]->out;
+        const auto end = ends.find({rank, peer.second});
+        if (connection.can_carry() && end != ends.end() && end->second.stands) {
+            note_reached(peer.first);
+        }
     }
 }
 

@@ -80,6 +80,11 @@ class RelayWorld {
     [[nodiscard]] std::uint64_t bytes_sent(std::uint32_t rank) const;
     /// How often it connected to a member, the first time included.
     [[nodiscard]] std::uint32_t times_connected(std::uint32_t rank) const;
+    /// True if the source ended its part while no path of connections led to that member, which
+    /// could not hear of it then.
+    [[nodiscard]] bool was_cut_off(std::uint32_t rank) const {
+        return reached_.contains(0) && !reached_.contains(rank);
+    }
     /// What was found wrong: contents, residency, leases.
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
@@ -108,6 +113,7 @@ class RelayWorld {
     void after(Duration delay, std::function<void()> what);
     [[nodiscard]] std::uint32_t take_off(Flight flight);
     void turn(Host& host);
+    void note_reached(std::uint32_t rank);
     void send_all(Host& host);
     void operate(Host& host);
     void perform(Host& host, const core::Operation& operation);
@@ -140,6 +146,7 @@ class RelayWorld {
     std::vector<Flight> flights_;
     std::vector<std::uint32_t> landed_;                       ///< Free places in `flights_`.
     std::vector<std::pair<std::uint32_t, core::Send>> read_;  ///< By the present turn.
+    std::set<std::uint32_t> reached_;  ///< When the source ended its part.
     std::vector<std::string> faults_;
 };
 
