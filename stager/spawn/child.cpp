@@ -26,9 +26,9 @@ constexpr int kFirstFd = 3;
 /// Descriptors are parked above this number while 3, 4, ... are filled.
 constexpr int kParkFd = 64;
 /// The limits of a program's open files and locked memory, whatever the daemon's unit allows.
-/// (No program locks any.)
+/// (A worker's buffers that an RDMA device writes to are locked: SocketBuffer and some more.)
 constexpr rlim_t kOpenFilesMax = 65'536;
-constexpr rlim_t kLockedBytesMax = 64U << 10U;
+constexpr rlim_t kLockedBytesMax = 256U << 20U;
 /// A program's private memory, which its job's limits do not bound: it runs in the daemon's
 /// service. The index of the largest tree fits, and so do two decoders of an archive.
 constexpr rlim_t kPrivateBytesMax = 3U << 29U;

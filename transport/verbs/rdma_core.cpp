@@ -8,7 +8,9 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <endian.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -61,6 +63,18 @@ struct Unmapped {
     void operator()(std::byte* begin) const { static_cast<void>(::munmap(begin, bytes)); }
 };
 using Pages = std::unique_ptr<std::byte, Unmapped>;
+
+/// ENOMEM is what the libraries say where locked memory has a limit, whatever lacks.
+Error no_room(const std::string& port, const std::string& doing, int cause = errno) {
+    Error why = failed(port, doing, cause);
+    rlimit limit{};
+    if (cause != ENOMEM || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY) {
+        return why;
+    }
+    return std::move(why).remedy("raise LimitMEMLOCK= (now " + std::to_string(limit.rlim_cur) +
+                                 ")");
+}
 
 /// Pages that are not swapped out, because the device writes to them.
 class CoreMemory final : public Memory {
@@ -214,7 +228,8 @@ class CoreMembership final : public Membership {
         static_cast<void>(rdma_leave_multicast(id_, const_cast<sockaddr*>(group_.get())));
     }
 
-    Status open(ibv_pd* domain, const std::string& port) {
+    Status open(ibv_pd* domain, const std::string& port, std::uint8_t traffic_class) {
+        way_.ah_attr.grh.traffic_class = traffic_class;
         Handle handle{ibv_create_ah(domain, &way_.ah_attr)};
         if (handle == nullptr) {
             return failed(port, "making the group's address handle");
@@ -266,8 +281,12 @@ class CorePort final : public DevicePort {
 
   private:
     Status look(const Rail& rail);
-    Status find_gid(const Address& own, const ibv_port_attr& port);
+    Status find_gid(const Rail& rail, std::size_t gids_max);
+    Status find_partition();
     Status make_ready(ibv_qp* pair, std::uint32_t qkey);
+    [[nodiscard]] Result<rdma_ud_param> joined_way(const std::string& doing,
+                                                   milliseconds longest);
+    Status check_membership();
     [[nodiscard]] Result<Event> next_event(const std::string& doing, milliseconds longest);
 
     Events events_;
@@ -275,6 +294,7 @@ class CorePort final : public DevicePort {
     std::uint8_t traffic_class_;
     PortFacts facts_;
     std::uint8_t gid_index_ = 0;
+    bool needs_route_header_ = false;  ///< InfiniBand's: the subnet is part of a larger one.
     std::uint16_t pkey_index_ = 0;
     std::uint8_t service_level_ = 0;
     Domain domain_;
@@ -313,52 +333,64 @@ Status CorePort::look(const Rail& rail) {
     facts_.kind =
         port.link_layer == IBV_LINK_LAYER_INFINIBAND ? LinkKind::infiniband : LinkKind::roce;
     facts_.lid = port.lid;
+    if (device.max_mcast_grp <= 0 || device.max_mcast_qp_attach <= 0) {
+        return Error{Blame::node, facts_.name + " has no multicast by datagrams"};
+    }
     facts_.requests_max =
         static_cast<std::uint32_t>(std::min(device.max_qp_wr, device.max_cqe));
-    return find_gid(rail.address, port);
+    needs_route_header_ = (port.flags & IBV_QPF_GRH_REQUIRED) != 0;
+    const std::size_t gids = static_cast<std::size_t>(std::max(port.gid_tbl_len, 1)) *
+                             std::max<std::size_t>(device.phys_port_cnt, 1);
+    TRY(find_gid(rail, gids));
+    return facts_.kind == LinkKind::infiniband ? find_partition() : Status{};
 }
 
-/// InfiniBand's first GID is the port's. A RoCE port has one for each of the interface's
-/// addresses and for each version of RoCE, in no certain order.
-Status CorePort::find_gid(const Address& own, const ibv_port_attr& port) {
-    std::vector<ibv_gid_entry> all(static_cast<std::size_t>(std::max(port.gid_tbl_len, 1)));
+/// InfiniBand's first GID is the port's. A RoCE port has one for each of the interfaces above it,
+/// their addresses and the versions of RoCE, in no certain order; the table has those of all
+/// ports.
+Status CorePort::find_gid(const Rail& rail, std::size_t gids_max) {
+    std::vector<ibv_gid_entry> all(gids_max);
     const ssize_t count = ibv_query_gid_table(id_->verbs, all.data(), all.size(), 0);
     if (count < 0) {
         return failed(facts_.name, "asking for its GIDs", static_cast<int>(-count));
     }
     all.resize(static_cast<std::size_t>(count));
+    const unsigned interface = ::if_nametoindex(rail.name.c_str());
+    const Bytes ip = rail.address.ip.bytes();
+    ibv_gid wanted{};
+    if (rail.address.ip.family == IpFamily::v4) {
+        wanted.raw[10] = wanted.raw[11] = 0xff;
+    }
+    std::memcpy(wanted.raw + sizeof wanted.raw - ip.size(), ip.data(), ip.size());
     const auto found = std::ranges::find_if(all, [&](const ibv_gid_entry& one) {
-        if (one.port_num != id_->port_num) {
-            return false;
+        if (one.port_num != id_->port_num || facts_.kind == LinkKind::infiniband) {
+            return one.port_num == id_->port_num && one.gid_index == 0;
         }
-        if (facts_.kind == LinkKind::infiniband) {
-            return one.gid_index == 0;
-        }
-        ibv_gid wanted{};
-        const Bytes ip = own.ip.bytes();
-        if (own.ip.family == IpFamily::v4) {
-            wanted.raw[10] = wanted.raw[11] = 0xff;
-        }
-        std::memcpy(wanted.raw + sizeof wanted.raw - ip.size(), ip.data(), ip.size());
-        return one.gid_type == IBV_GID_TYPE_ROCE_V2 &&
+        return one.gid_type == IBV_GID_TYPE_ROCE_V2 && one.ndev_ifindex == interface &&
                std::memcmp(one.gid.raw, wanted.raw, sizeof wanted.raw) == 0;
     });
     if (found == all.end()) {
-        return Error{Blame::node, facts_.name + " has no RoCE v2 GID of " + to_string(own.ip)}
-            .remedy("look at `rdma link` and at the port's gid_attrs/types");
+        return Error{Blame::node,
+                     facts_.name + " has no RoCE v2 GID of " + to_string(rail.address.ip)};
     }
     std::memcpy(facts_.gid.data(), found->gid.raw, facts_.gid.size());
     gid_index_ = static_cast<std::uint8_t>(found->gid_index);
-    if (facts_.kind == LinkKind::infiniband) {
-        facts_.pkey = be16toh(id_->route.addr.addr.ibaddr.pkey);
-        const int index =
-            ibv_get_pkey_index(id_->verbs, id_->port_num, id_->route.addr.addr.ibaddr.pkey);
-        if (index < 0) {
-            return Error{Blame::node, facts_.name + " is not in the interface's partition"};
-        }
-        pkey_index_ = static_cast<std::uint16_t>(index);
-    }
     return {};
+}
+
+/// IPoIB always shows the key of a full member; the port may be a limited one.
+Status CorePort::find_partition() {
+    constexpr std::uint16_t kFull = 0x8000;
+    const std::uint16_t shown = be16toh(id_->route.addr.addr.ibaddr.pkey);
+    for (const int key : {shown | kFull, shown & ~kFull}) {
+        facts_.pkey = static_cast<std::uint16_t>(key);
+        const int index = ibv_get_pkey_index(id_->verbs, id_->port_num, htobe16(facts_.pkey));
+        if (index >= 0) {
+            pkey_index_ = static_cast<std::uint16_t>(index);
+            return {};
+        }
+    }
+    return Error{Blame::node, facts_.name + " is not in the interface's partition"};
 }
 
 Result<std::unique_ptr<Memory>> CorePort::memory(std::size_t bytes) {
@@ -371,10 +403,7 @@ Result<std::unique_ptr<Memory>> CorePort::memory(std::size_t bytes) {
     Registration registration{ibv_reg_mr(domain_.get(), room, bytes, IBV_ACCESS_LOCAL_WRITE)};
     if (registration == nullptr) {
         const int cause = errno;
-        rlimit limit{};
-        static_cast<void>(::getrlimit(RLIMIT_MEMLOCK, &limit));
-        return failed(facts_.name, "locking " + std::to_string(bytes) + " bytes", cause)
-            .remedy("raise LimitMEMLOCK= (now " + std::to_string(limit.rlim_cur) + ")");
+        return no_room(facts_.name, "locking " + std::to_string(bytes) + " bytes", cause);
     }
     keys_.emplace_back(pages.get(), registration->lkey);
     return std::unique_ptr<Memory>{
@@ -391,7 +420,7 @@ Result<std::unique_ptr<CompletionQueue>> CorePort::completion_queue(
     Queue queue{ibv_create_cq(
         id_->verbs, static_cast<int>(completions_max), nullptr, channel.get(), 0)};
     if (queue == nullptr) {
-        return failed(facts_.name, "making a completion queue");
+        return no_room(facts_.name, "making a completion queue");
     }
     return std::unique_ptr<CompletionQueue>{
         std::make_unique<CoreQueue>(std::move(channel), std::move(queue))};
@@ -409,7 +438,7 @@ Result<std::unique_ptr<QueuePair>> CorePort::queue_pair(const QueuePairPlan& pla
                 .max_inline_data = 0};
     Pair pair{ibv_create_qp(domain_.get(), &init)};
     if (pair == nullptr) {
-        return failed(facts_.name, "making a queue pair");
+        return no_room(facts_.name, "making a queue pair");
     }
     TRY(make_ready(pair.get(), plan.qkey));
     return std::unique_ptr<QueuePair>{std::make_unique<CorePair>(std::move(pair), keys_)};
@@ -436,7 +465,8 @@ Result<std::unique_ptr<AddressHandle>> CorePort::handle(const UdAddress& peer) {
     if (peer.kind == LinkKind::infiniband) {
         to.dlid = peer.lid;
         to.sl = service_level_;
-    } else {
+    }
+    if (peer.kind == LinkKind::roce || needs_route_header_) {
         to.is_global = 1;
         std::memcpy(to.grh.dgid.raw, peer.gid.data(), peer.gid.size());
         to.grh.sgid_index = gid_index_;
@@ -476,18 +506,35 @@ Result<std::unique_ptr<Membership>> CorePort::join(const Address& group, millise
     if (rdma_join_multicast(id_.get(), const_cast<sockaddr*>(place.get()), nullptr) != 0) {
         return failed(facts_.name, doing);
     }
-    auto event = next_event(doing, longest);
-    if (!event || (*event)->event != RDMA_CM_EVENT_MULTICAST_JOIN) {
+    auto joined = joined_way(doing, longest);
+    if (!joined) {
         static_cast<void>(rdma_leave_multicast(id_.get(), const_cast<sockaddr*>(place.get())));
-        return event ? failed(facts_.name, doing, std::abs((*event)->status))
-                     : std::move(event).error();
+        return std::move(joined).error();
     }
-    rdma_ud_param way = (*event)->param.ud;
-    way.ah_attr.grh.traffic_class = traffic_class_;
-    service_level_ = way.ah_attr.sl;
+    rdma_ud_param way = *joined;
     auto membership = std::make_unique<CoreMembership>(id_.get(), place, way);
-    TRY(membership->open(domain_.get(), facts_.name));
+    if (facts_.kind == LinkKind::roce && way.ah_attr.grh.sgid_index != gid_index_) {
+        return Error{Blame::node,
+                     facts_.name + " joins groups by another GID: RoCE v1 is its default"}
+            .remedy("set default_roce_mode to \"RoCE v2\"");
+    }
+    service_level_ = way.ah_attr.sl;
+    TRY(membership->open(domain_.get(), facts_.name, traffic_class_));
     return std::unique_ptr<Membership>{std::move(membership)};
+}
+
+/// The event is acknowledged when this returns: to leave waits for that.
+Result<rdma_ud_param> CorePort::joined_way(const std::string& doing, milliseconds longest) {
+    for (;;) {
+        TRY(const Event event, next_event(doing, longest));
+        if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && event->status == 0) {
+            return event->param.ud;
+        }
+        if (event->event != RDMA_CM_EVENT_ADDR_CHANGE) {
+            return Error{Blame::node,
+                         facts_.name + ": " + doing + ": " + rdma_event_str(event->event)};
+        }
+    }
 }
 
 Status CorePort::check() {
@@ -495,12 +542,28 @@ Status CorePort::check() {
     while (ibv_get_async_event(id_->verbs, &event) == 0) {
         const ibv_event_type what = event.event_type;
         ibv_ack_async_event(&event);
-        if (what == IBV_EVENT_DEVICE_FATAL) {
-            return Error{Blame::node, facts_.name + ": the device has gone"};
+        if (what == IBV_EVENT_DEVICE_FATAL || what == IBV_EVENT_QP_FATAL ||
+            what == IBV_EVENT_CQ_ERR) {
+            return Error{Blame::node, facts_.name + ": " + ibv_event_type_str(what)};
         }
     }
-    return errno == EAGAIN || errno == EINTR ? Status{}
-                                             : failed(facts_.name, "asking for its events");
+    if (errno != EAGAIN && errno != EINTR) {
+        return failed(facts_.name, "asking for its events");
+    }
+    return check_membership();
+}
+
+/// The kernel ends memberships when a port or the subnet manager begins anew.
+Status CorePort::check_membership() {
+    rdma_cm_event* made = nullptr;
+    while (rdma_get_cm_event(events_.get(), &made) == 0) {
+        const Event event{made};
+        if (event->event == RDMA_CM_EVENT_MULTICAST_ERROR ||
+            event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+            return Error{Blame::node, facts_.name + ": " + rdma_event_str(event->event)};
+        }
+    }
+    return {};
 }
 
 }  // namespace

@@ -64,10 +64,8 @@ Status ReceiveRing::poll(DriverCounters* counters) {
     }
     std::array<Completion, kAtOnce> found;
     std::size_t count = found.size();
-    bool has_any = false;
     while (count == found.size()) {
         TRY(count, queue_->poll(found));
-        has_any = has_any || count > 0;
         for (const Completion& one : std::span{found}.first(count)) {
             if (one.failure != nullptr) {
                 failure_ = one.failure;
@@ -76,7 +74,8 @@ Status ReceiveRing::poll(DriverCounters* counters) {
             waiting_.push_back(one);
         }
     }
-    if (has_any && is_armed_) {
+    // (An event may come after the completion that it is for was found.)
+    if (is_armed_) {
         is_armed_ = !queue_->take_event();
     }
     const bool is_full = waiting_.size() + lent_.size() >= buffers_;
@@ -118,17 +117,18 @@ Status ReceiveRing::take(std::size_t room,
     return {};
 }
 
-/// What arrives between the last poll and arm() makes no event: it is looked for once more.
+/// What arrives between the last poll and arm() makes no event: it is looked for once more. An
+/// event of what was found before ends the arming, which begins again then.
 Result<bool> ReceiveRing::prepare_wait() {
-    if (!waiting_.empty()) {
-        return false;
-    }
-    if (!is_armed_) {
+    while (waiting_.empty()) {
+        if (is_armed_) {
+            return true;
+        }
         TRY(queue_->arm());
         is_armed_ = true;
+        TRY(poll(nullptr));
     }
-    TRY(poll(nullptr));
-    return waiting_.empty();
+    return false;
 }
 
 std::uint8_t ReceiveRing::fill() const {

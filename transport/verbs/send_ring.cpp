@@ -11,7 +11,11 @@ namespace stage::verbs {
 Result<SendRing> SendRing::make(DevicePort& port, std::uint32_t buffers) {
     SendRing ring;
     ring.buffers_ = std::min(buffers, port.facts().requests_max);
-    invariant(ring.buffers_ >= kTrainPacketsMax, "the longest train has room");
+    if (ring.buffers_ < kTrainPacketsMax) {
+        return Error{Blame::node,
+                     port.facts().name + " has queues of " + std::to_string(ring.buffers_) +
+                         " requests only"};
+    }
     ring.stride_ = port.facts().mtu;
     TRY(ring.memory_, port.memory(ring.stride_ * ring.buffers_));
     TRY(ring.queue_, port.completion_queue(ring.buffers_));
@@ -22,10 +26,8 @@ Result<SendRing> SendRing::make(DevicePort& port, std::uint32_t buffers) {
 Status SendRing::free_sent() {
     std::array<Completion, 16> found;
     std::size_t count = found.size();
-    bool has_any = false;
     while (count == found.size()) {
         TRY(count, queue_->poll(found));
-        has_any = has_any || count > 0;
         for (const Completion& one : std::span{found}.first(count)) {
             if (one.failure != nullptr) {
                 return Error{Blame::node,
@@ -34,7 +36,8 @@ Status SendRing::free_sent() {
             freed_ = std::max(freed_, one.id);
         }
     }
-    if (has_any && is_armed_) {
+    // (An event may come after the completion that it is for was found.)
+    if (is_armed_) {
         is_armed_ = !queue_->take_event();
     }
     return {};

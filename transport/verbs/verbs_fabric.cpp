@@ -73,12 +73,16 @@ VerbsPlace place_of(const QueuePairs& own) {
 /// bit tells full from limited members (IBA specification, volume 1, 10.9.1).
 std::string difference(const VerbsPlace& one, const VerbsPlace& other) {
     constexpr unsigned kPartition = 0x7fff;
+    constexpr unsigned kFullMember = 0x8000;
     constexpr std::ptrdiff_t kPrefixBytes = 8;
     if (one.peer.kind != other.peer.kind) {
         return "one link is InfiniBand, the other one RoCE";
     }
     if ((one.peer.pkey & kPartition) != (other.peer.pkey & kPartition)) {
         return "its P_Key differs from the source's";
+    }
+    if (((one.peer.pkey | other.peer.pkey) & kFullMember) == 0) {
+        return "it is a limited member of the partition, as the first node is";
     }
     const bool is_infiniband = one.peer.kind == LinkKind::infiniband;
     if (is_infiniband && !std::equal(one.peer.gid.begin(),

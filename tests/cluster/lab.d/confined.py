@@ -199,10 +199,10 @@ def deny_write_execute():
     made.load()
 
 
-def gibibytes(text):
-    if not text.endswith("G"):
-        raise SystemExit(f"confined.py: {text} is no number of GiB")
-    return int(text[:-1]) << 30
+def mebibytes(text):
+    if not text.endswith("M"):
+        raise SystemExit(f"confined.py: {text} is no number of MiB")
+    return int(text[:-1]) << 20
 
 
 def confine(settings):
@@ -213,7 +213,7 @@ def confine(settings):
         except (OSError, ValueError):
             pass  # Some containers allow no more than they have.
     if "LimitMEMLOCK" in settings:
-        most = gibibytes(settings["LimitMEMLOCK"][0])
+        most = mebibytes(settings["LimitMEMLOCK"][0])
         try:
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (most, most))
         except (OSError, ValueError):

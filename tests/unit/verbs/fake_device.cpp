@@ -43,6 +43,10 @@ class FakeQueue final : public CompletionQueue {
         ended_.push_back(one);
         if (std::exchange(is_armed_, false)) {
             const std::uint64_t once = 1;
+            if (net_.plan.holds_events) {
+                net_.held_events.push_back(event_.get());
+                return;
+            }
             static_cast<void>(::write(event_.get(), &once, sizeof once));
         }
     }
@@ -258,6 +262,15 @@ void FakeNet::finish_handles() {
         plan.holds_handles = false;
     }
     handles.notify_all();
+}
+
+void FakeNet::finish_events() {
+    const std::lock_guard lock{mutex};
+    const std::uint64_t once = 1;
+    for (const int event : held_events) {
+        static_cast<void>(::write(event, &once, sizeof once));
+    }
+    held_events.clear();
 }
 
 PortFacts facts_of_host(std::uint8_t host) {

@@ -21,6 +21,7 @@ struct FakePlan {
     unsigned doubles_every = 0;
     unsigned reorders_every = 0;  ///< It arrives after the next one.
     bool holds_sends = false;     ///< Until FakeNet::finish_sends().
+    bool holds_events = false;    ///< Until FakeNet::finish_events(); completions are there.
     bool holds_handles = false;   ///< Until FakeNet::finish_handles().
 };
 
@@ -34,6 +35,7 @@ class FakeNet {
 
     void finish_sends();
     void finish_handles();
+    void finish_events();
 
     FakePlan plan;
     std::mutex mutex;
@@ -42,6 +44,7 @@ class FakeNet {
     std::map<std::uint32_t, FakeQueuePair*> pairs;
     std::map<std::string, std::set<FakeQueuePair*>> groups;
     std::deque<std::pair<FakeQueue*, Completion>> held;
+    std::deque<int> held_events;
     unsigned deliveries = 0;
     int joins = 0;
 };

@@ -248,6 +248,30 @@ TEST_CASE("what arrives before a wait is not slept over") {
     CHECK(receiver.prepare_wait({}));
 }
 
+TEST_CASE("an event that comes after its packet was received ends one wait and not all") {
+    Group group{2, {.holds_events = true}};
+    VerbsDriver& receiver = *group.drivers[1];
+    const int stream = receiver.stream_descriptor();
+    const Sending train{1, 100, kToGroup};
+    std::vector<ReceivedPacket> packets;
+
+    CHECK(receiver.prepare_wait({}));
+    REQUIRE(group.drivers[0]->send(train.train));
+    REQUIRE(receiver.receive(packets, {}));
+    CHECK(packets.size() == 1);
+    CHECK(receiver.prepare_wait({}));
+    group.net.finish_events();
+    CHECK(is_readable(stream));
+    packets.clear();
+    REQUIRE(receiver.receive(packets, {}));
+    CHECK(packets.empty());
+    CHECK(receiver.prepare_wait({}));
+    CHECK_FALSE(is_readable(stream));
+    REQUIRE(group.drivers[0]->send(train.train));
+    group.net.finish_events();
+    CHECK(is_readable(stream));
+}
+
 TEST_CASE("lost, doubled and reordered datagrams are what the network made of them") {
     Group group{2, {.loses_every = 10, .doubles_every = 7, .reorders_every = 6}};
     const Sending train{60, 100, kToGroup};

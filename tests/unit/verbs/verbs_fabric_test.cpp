@@ -136,6 +136,7 @@ TEST_CASE("members of which one can't be reached say which and why") {
     CHECK(objection_to(good, other) == "1: its P_Key differs from the source's");
     other.peer.pkey = 0x7fff;  // A limited member of the partition.
     CHECK(objection_to(good, other).empty());
+    CHECK_THAT(objection_to(other, other), Catch::StartsWith("1: it is a limited member"));
     other = good;
     other.peer.gid[0] = std::byte{0xfe};
     CHECK(objection_to(good, other).empty());  // RoCE is routed.
