@@ -200,12 +200,12 @@ constexpr std::array kKeys{
         "Transport",
         ChoiceKey{&Config::transport},
         "auto",
-        "Transport of the broadcast: udp (multicast, by Interface=), verbs (multicast by "
-        "InfiniBand's or RoCE's datagrams, by the RDMA devices below Interface=), or tcp, "
-        "where each node passes on to the next what it receives. With auto it is multicast if "
-        "Interface= is set and multicast reaches every node of the staging, otherwise tcp; it "
-        "is verbs if every node has such a device. With udp or verbs a staging fails if "
-        "multicast does not reach a node. The first node's configuration counts."},
+        "Transport of the broadcast: udp (multicast, by Interface=), or tcp, where each node "
+        "passes on to the next what it receives. With auto it is multicast if Interface= is "
+        "set and multicast reaches every node of the staging, otherwise tcp. With udp a "
+        "staging fails if multicast does not reach a node. With verbs it is multicast by the "
+        "RDMA devices (InfiniBand, RoCE) below Interface= if every node has one, otherwise as "
+        "with auto. The first node's configuration counts."},
     ConfigKey{"TreeWidth",
               CountKey{&Config::tree_width, 1, 256},
               "16",

@@ -58,7 +58,7 @@ TransportChoice choose_transport(const TransportFacts& facts) {
     if (facts.configured == Transport::tcp) {
         return relay("Transport=tcp", "Transport=tcp allows TCP only");
     }
-    if (needs_interface(facts.configured)) {
+    if (facts.configured == Transport::udp) {
         return forced_multicast(facts);
     }
     if (!facts.has_interface) {

@@ -10,10 +10,10 @@ setup_file() {
 setup() { test_begins; }
 teardown() { test_ends; }
 
-@test "4 MB go to 2 receivers by verbs, without being asked for it, encrypted and once" {
+@test "4 MB go to 2 receivers by verbs, encrypted and once" {
   local k
   source_file 4000003
-  group --compress=no
+  group --transport=verbs --compress=no
   ends
   received
   for k in 1 2 3; do

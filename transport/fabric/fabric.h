@@ -86,9 +86,8 @@ struct Place {
 
 /// Why a group does without a fabric.
 struct Objection {
-    Rank member;               ///< The first one that it can't reach.
-    std::string why;           ///< "this node has no RDMA device".
-    bool is_expected = false;  ///< No member at all can use it: worth no line in a log.
+    Rank member;      ///< The first one that it can't reach.
+    std::string why;  ///< "this node has no RDMA device".
 };
 
 /// What is known once all members' places are.

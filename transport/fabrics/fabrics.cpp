@@ -27,12 +27,11 @@ const Fabric* fabric_called(std::string_view name) {
 }
 
 std::vector<const Fabric*> fabrics_for(Transport transport) {
-    if (transport == Transport::automatic) {
-        return all();
-    }
     std::vector<const Fabric*> named;
     std::ranges::copy_if(all(), std::back_inserter(named), [&](const Fabric* fabric) {
-        return fabric->name() == word_of(transport);
+        const bool is_named = fabric->name() == word_of(transport);
+        return is_named ||
+               (may_relay(transport) && fabric->name() != word_of(Transport::verbs));
     });
     return named;
 }

@@ -60,18 +60,18 @@ constexpr auto words(Protection /*any*/) {
 }
 
 enum class Transport : std::uint8_t {
-    automatic = 0,  ///< Multicast where it reaches every member, otherwise the relay.
+    automatic = 0,  ///< Multicast by UDP where it reaches every member, otherwise the relay.
     udp = 1,        ///< Multicast.
     tcp = 2,        ///< The relay, from member to member.
-    verbs = 3,      ///< Multicast by InfiniBand's or RoCE's datagrams.
+    verbs = 3,      ///< By InfiniBand's or RoCE's datagrams where all can, otherwise as auto.
 };
 constexpr auto words(Transport /*any*/) {
     return std::array<std::string_view, 4>{"auto", "udp", "tcp", "verbs"};
 }
 
-/// True if nothing but multicast is allowed, which leaves by Interface= only.
-constexpr bool needs_interface(Transport transport) {
-    return transport == Transport::udp || transport == Transport::verbs;
+/// True if a broadcast may go by the relay where multicast does not reach every member.
+constexpr bool may_relay(Transport transport) {
+    return transport == Transport::automatic || transport == Transport::verbs;
 }
 
 /// How the members of a relay are arranged; a group's root may ask for one.

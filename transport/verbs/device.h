@@ -164,7 +164,9 @@ class DevicePort {
     /// May wait for seconds for the address's resolution on RoCE; may be called in any thread.
     [[nodiscard]] virtual Result<std::unique_ptr<AddressHandle>> handle(
         const UdAddress& peer) = 0;
-    /// Joins as a full member. Fails if that takes longer than `longest`.
+    /// Joins as a full member. Groups of one IP address and several ports have one address;
+    /// they differ in their Q_Key where that can be chosen (RoCE). Fails if the group takes
+    /// longer than `longest`.
     [[nodiscard]] virtual Result<std::unique_ptr<Membership>> join(
         const Address& group, std::chrono::milliseconds longest) = 0;
     /// Readable if check() may fail.
@@ -176,6 +178,7 @@ class DevicePort {
 struct PortPlan {
     Rail rail;
     std::uint8_t dscp = 8;
+    std::uint8_t ttl = 1;  ///< The TTL of packets to the group.
 };
 
 using OpenPort = std::function<Result<std::unique_ptr<DevicePort>>(const PortPlan&)>;

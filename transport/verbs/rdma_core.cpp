@@ -214,6 +214,18 @@ class CorePair final : public QueuePair {
     std::vector<ibv_sge> pieces_;
 };
 
+/// Keeps groups with one address apart, as ports do with UDP. (A subnet manager has one Q_Key
+/// for each group, and counts datagrams with another one as violations.)
+std::uint32_t qkey_of(const Address& group) {
+    constexpr std::uint32_t kOddFactor = 0x9e3779b1;  // 2^32 by the golden ratio: it spreads.
+    constexpr std::uint32_t kUnprivileged = 0x7fffffff;
+    std::uint32_t key = group.port;
+    for (const std::byte octet : group.ip.bytes()) {
+        key = (key ^ std::to_integer<std::uint32_t>(octet)) * kOddFactor;
+    }
+    return key & kUnprivileged;
+}
+
 /// A group that was joined by librdmacm, which has IGMP do its part on RoCE. The queue pair is
 /// attached here: the library knows none of ours.
 class CoreMembership final : public Membership {
@@ -228,8 +240,7 @@ class CoreMembership final : public Membership {
         static_cast<void>(rdma_leave_multicast(id_, const_cast<sockaddr*>(group_.get())));
     }
 
-    Status open(ibv_pd* domain, const std::string& port, std::uint8_t traffic_class) {
-        way_.ah_attr.grh.traffic_class = traffic_class;
+    Status open(ibv_pd* domain, const std::string& port) {
         Handle handle{ibv_create_ah(domain, &way_.ah_attr)};
         if (handle == nullptr) {
             return failed(port, "making the group's address handle");
@@ -261,10 +272,11 @@ class CoreMembership final : public Membership {
 
 class CorePort final : public DevicePort {
   public:
-    CorePort(Events events, Id id, std::uint8_t dscp)
+    CorePort(Events events, Id id, const PortPlan& plan)
         : events_{std::move(events)},
           id_{std::move(id)},
-          traffic_class_{static_cast<std::uint8_t>(dscp << 2U)} {}
+          traffic_class_{static_cast<std::uint8_t>(plan.dscp << 2U)},
+          ttl_{plan.ttl} {}
 
     Status open(const Rail& rail);
     [[nodiscard]] const PortFacts& facts() const override { return facts_; }
@@ -292,6 +304,7 @@ class CorePort final : public DevicePort {
     Events events_;
     Id id_;
     std::uint8_t traffic_class_;
+    std::uint8_t ttl_;
     PortFacts facts_;
     std::uint8_t gid_index_ = 0;
     bool needs_route_header_ = false;  ///< InfiniBand's: the subnet is part of a larger one.
@@ -345,9 +358,9 @@ Status CorePort::look(const Rail& rail) {
     return facts_.kind == LinkKind::infiniband ? find_partition() : Status{};
 }
 
-/// InfiniBand's first GID is the port's. A RoCE port has one for each of the interfaces above it,
-/// their addresses and the versions of RoCE, in no certain order; the table has those of all
-/// ports.
+/// InfiniBand's first GID is the port's. A RoCE port has one for each of the interfaces above
+/// it, their addresses and the versions of RoCE, in no certain order; the table has those of
+/// all ports.
 Status CorePort::find_gid(const Rail& rail, std::size_t gids_max) {
     std::vector<ibv_gid_entry> all(gids_max);
     const ssize_t count = ibv_query_gid_table(id_->verbs, all.data(), all.size(), 0);
@@ -512,6 +525,11 @@ Result<std::unique_ptr<Membership>> CorePort::join(const Address& group, millise
         return std::move(joined).error();
     }
     rdma_ud_param way = *joined;
+    way.ah_attr.grh.traffic_class = traffic_class_;
+    if (facts_.kind == LinkKind::roce) {
+        way.ah_attr.grh.hop_limit = ttl_;
+        way.qkey = qkey_of(group);
+    }
     auto membership = std::make_unique<CoreMembership>(id_.get(), place, way);
     if (facts_.kind == LinkKind::roce && way.ah_attr.grh.sgid_index != gid_index_) {
         return Error{Blame::node,
@@ -519,7 +537,7 @@ Result<std::unique_ptr<Membership>> CorePort::join(const Address& group, millise
             .remedy("set default_roce_mode to \"RoCE v2\"");
     }
     service_level_ = way.ah_attr.sl;
-    TRY(membership->open(domain_.get(), facts_.name, traffic_class_));
+    TRY(membership->open(domain_.get(), facts_.name));
     return std::unique_ptr<Membership>{std::move(membership)};
 }
 
@@ -588,7 +606,7 @@ Result<std::unique_ptr<DevicePort>> open_device_port(const PortPlan& plan) {
         id->verbs == nullptr) {
         return failed(plan.rail.name, "looking for its RDMA device");
     }
-    auto port = std::make_unique<CorePort>(std::move(events), std::move(id), plan.dscp);
+    auto port = std::make_unique<CorePort>(std::move(events), std::move(id), plan);
     TRY(port->open(plan.rail));
     return std::unique_ptr<DevicePort>{std::move(port)};
 }

@@ -2,6 +2,8 @@
 
 #include "transport/base/invariant.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -49,12 +51,25 @@ Result<bool> SendRing::make_room(std::uint64_t packets) {
         return true;
     }
     TRY(free_sent());
-    if (!has_room() && !is_armed_) {
+    while (!has_room() && !is_armed_) {
         TRY(queue_->arm());
         is_armed_ = true;
-        TRY(free_sent());
+        TRY(free_sent());  // (Which may take the event of a train that frees too little.)
     }
     return has_room();
+}
+
+void SendRing::drain() {
+    constexpr int kLongestMs = 50;
+    for (int waits = 0; used_ != freed_ && waits < 2; ++waits) {
+        pollfd wait{.fd = queue_->descriptor(), .events = POLLIN, .revents = 0};
+        if (!queue_->arm() || !free_sent() || used_ == freed_) {
+            return;
+        }
+        is_armed_ = true;
+        static_cast<void>(::poll(&wait, 1, kLongestMs));
+        static_cast<void>(free_sent());
+    }
 }
 
 /// Copies the packets and describes them.

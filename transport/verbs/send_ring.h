@@ -32,6 +32,9 @@ class SendRing {
     /// Copies and sends the whole train or refuses it.
     [[nodiscard]] Result<Sent> send(QueuePair& by, const Train& train, const SendTarget& to);
 
+    /// Waits until what was sent has left, but not long: address handles are in use until then.
+    void drain();
+
   private:
     SendRing() = default;
     /// False: there is no room, and the queue is armed.

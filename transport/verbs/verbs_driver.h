@@ -36,6 +36,7 @@ class VerbsDriver final : public Driver {
   public:
     /// Requires that the group was joined. `peers`: by rank.
     VerbsDriver(QueuePairs own, std::vector<UdAddress> peers, Rank rank, Rank source);
+    ~VerbsDriver() override { own_.sends.drain(); }
 
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const Train& train) override;

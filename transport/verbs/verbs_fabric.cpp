@@ -16,16 +16,18 @@ namespace stage::verbs {
 struct VerbsDescription {
     Rail rail;
     std::uint8_t dscp = 8;
+    std::uint8_t ttl = 1;
     std::uint32_t buffer_bytes = 0;
-    bool broadcasts = false;  ///< To all hosts of the LAN: UD has no such group.
-    bool has_group = false;   ///< If not, the group is drawn when the members meet.
+    bool is_parallel = false;  ///< By several flows or interfaces.
+    bool broadcasts = false;   ///< To all hosts of the LAN: UD has no such group.
+    bool has_group = false;    ///< If not, the group is drawn when the members meet.
     Address group{};
 };
 
 void fields(auto& on, Like<VerbsDescription> auto& about) {
     on.text(about.rail.name, 255).with(about.rail.address, put_address, take_address);
-    on.number(about.dscp).number(about.buffer_bytes);
-    on.flag(about.broadcasts).flag(about.has_group);
+    on.number(about.dscp).number(about.ttl).number(about.buffer_bytes);
+    on.flag(about.is_parallel).flag(about.broadcasts).flag(about.has_group);
     on.with(about.group, put_address, take_address);
 }
 
@@ -49,7 +51,10 @@ Result<QueuePairs> open_pairs(const VerbsDescription& about, const OpenPort& ope
     if (about.broadcasts) {
         return Error{Blame::node, "MulticastGroups=broadcast names no multicast group"};
     }
-    TRY(auto port, open_port({.rail = about.rail, .dscp = about.dscp}));
+    if (about.is_parallel) {
+        return Error{Blame::node, "several flows or interfaces together are for UDP only"};
+    }
+    TRY(auto port, open_port({.rail = about.rail, .dscp = about.dscp, .ttl = about.ttl}));
     TRY(auto pairs, open_queue_pairs(std::move(port), about.buffer_bytes));
     if (about.has_group) {
         TRY(join_group(pairs, about.group));
@@ -79,7 +84,7 @@ std::string difference(const VerbsPlace& one, const VerbsPlace& other) {
         return "one link is InfiniBand, the other one RoCE";
     }
     if ((one.peer.pkey & kPartition) != (other.peer.pkey & kPartition)) {
-        return "its P_Key differs from the source's";
+        return "its P_Key differs from the first node's";
     }
     if (((one.peer.pkey | other.peer.pkey) & kFullMember) == 0) {
         return "it is a limited member of the partition, as the first node is";
@@ -99,11 +104,14 @@ VerbsFabric::VerbsFabric(OpenPort open_port) : open_port_{std::move(open_port)} 
 }
 
 Result<Endpoint> VerbsFabric::open(const EndpointPlan& plan) const {
-    VerbsDescription about{.rail = plan.rails.front(),
-                           .dscp = plan.dscp,
-                           .buffer_bytes = plan.buffer_bytes,
-                           .broadcasts = plan.broadcasts,
-                           .has_group = plan.group.has_value()};
+    VerbsDescription about{
+        .rail = plan.rails.front(),
+        .dscp = plan.dscp,
+        .ttl = plan.ttl,
+        .buffer_bytes = plan.buffer_bytes,
+        .is_parallel = plan.rails.size() > 1 || (plan.group && plan.group->flows > 1),
+        .broadcasts = plan.broadcasts,
+        .has_group = plan.group.has_value()};
     if (plan.group) {
         about.group = plan.group->first;
         about.broadcasts = plan.group->first.ip == ip_v4(0xffffffff);
@@ -128,17 +136,11 @@ Result<Place> VerbsFabric::place(Endpoint& own) const {
 
 std::optional<Objection> VerbsFabric::objection(
     const std::vector<std::vector<std::byte>>& places) const {
-    const bool has_any = std::ranges::any_of(places, [](const auto& bytes) {
-        const auto place = decode_place(bytes);
-        return place && place->why_not.empty();
-    });
     std::optional<VerbsPlace> first;
     for (std::size_t rank = 0; rank < places.size(); ++rank) {
         const Rank member{static_cast<std::uint16_t>(rank)};
         if (places[rank].empty()) {
-            return Objection{.member = member,
-                             .why = "its stagecast knows no RDMA",
-                             .is_expected = !has_any};
+            return Objection{.member = member, .why = "its stagecast knows no RDMA"};
         }
         const auto place = decode_place(places[rank]);
         const std::string why = !place                    ? place.error().sentence()
@@ -146,7 +148,7 @@ std::optional<Objection> VerbsFabric::objection(
                                 : first.has_value()       ? difference(*first, *place)
                                                           : std::string{};
         if (!why.empty()) {
-            return Objection{.member = member, .why = why, .is_expected = !has_any};
+            return Objection{.member = member, .why = why};
         }
         first = first ? first : *place;
     }

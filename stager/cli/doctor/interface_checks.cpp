@@ -190,7 +190,7 @@ Finding judge_broadcast(const Config& config) {
 }
 
 std::vector<Finding> check_interfaces(const Config& config) {
-    if (config.interfaces.empty() && !needs_interface(config.transport)) {
+    if (config.interfaces.empty() && config.transport != Transport::udp) {
         return {fine("interface",
                      "none is named: files go from node to node by TCP; where the network "
                      "carries multicast, set Interface= in stagecast.conf")};

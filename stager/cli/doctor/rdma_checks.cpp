@@ -51,16 +51,12 @@ RdmaSeen rdma_seen(const Config& config) {
 }
 
 std::vector<Finding> judge_rdma(const RdmaSeen& seen, Transport transport) {
-    const bool is_needed = transport == Transport::verbs;
-    if (transport == Transport::tcp || transport == Transport::udp ||
-        (!seen.has_device && !is_needed)) {
+    if (transport != Transport::verbs) {
         return {};
     }
     std::vector<Finding> findings;
     if (!seen.why_not.empty()) {
-        findings.push_back(is_needed
-                               ? wrong("rdma", seen.why_not + "; Transport=verbs needs one")
-                               : doubtful("rdma", seen.why_not + "; stagings go by UDP"));
+        findings.push_back(doubtful("rdma", seen.why_not + "; stagings go by UDP"));
     } else {
         findings.push_back(fine("rdma", seen.port + ", where every node of a staging has one"));
     }

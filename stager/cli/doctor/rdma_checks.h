@@ -19,7 +19,7 @@ struct RdmaSeen {
 /// Looks at the device below the first interface of `config` that this node has.
 [[nodiscard]] RdmaSeen rdma_seen(const Config& config);
 
-/// Says nothing of a node without a device, unless Transport=verbs needs one.
+/// Says nothing unless Transport=verbs asks for a device.
 [[nodiscard]] std::vector<Finding> judge_rdma(const RdmaSeen& seen, Transport transport);
 
 }  // namespace stage

@@ -85,10 +85,9 @@ void add_shares(json& report, std::vector<NodeShare> shares) {
 /// Chooses from what the first node's configuration and the nodes' reports say.
 void add_choice(json& report, const StageView& view, bool is_relayed, std::string_view fabric) {
     const StagePlan& plan = *view.plan;
-    TransportFacts facts{
-        .configured = plan.transport,
-        .has_interface = !plan.relays || plan.transport != Transport::automatic,
-        .broadcasts = plan.group_address == kBroadcastAddress};
+    TransportFacts facts{.configured = plan.transport,
+                         .has_interface = !plan.relays || !may_relay(plan.transport),
+                         .broadcasts = plan.group_address == kBroadcastAddress};
     if (is_relayed) {
         facts.unreached = report["unheard_group"].get<std::vector<std::string>>();
     }

@@ -51,7 +51,6 @@ Result<Network> Network::among(const CardTable& cards,
     Network network;
     network.plan_ = std::move(plan);
     std::vector<std::string> left_out;
-    std::string last_objection;
     for (const CardPlace& place : source.places) {
         const Fabric* fabric = fabric_called(place.fabric);
         const auto endpoint = std::ranges::find(own, place.fabric, &Endpoint::fabric);
@@ -60,11 +59,9 @@ Result<Network> Network::among(const CardTable& cards,
             fabric != nullptr ? fabric->objection(places) : std::optional<Objection>{};
         if (objection) {
             left_out.push_back(place.fabric);
-            last_objection = place.fabric + ": " + describe(cards[objection->member.index()]) +
-                             ": " + objection->why;
-            if (!objection->is_expected) {
-                network.objections_.push_back(last_objection);
-            }
+            network.objections_.push_back(place.fabric + ": " +
+                                          describe(cards[objection->member.index()]) + ": " +
+                                          objection->why);
         } else if (fabric != nullptr && endpoint != own.end() &&
                    std::ranges::none_of(places, &std::vector<std::byte>::empty)) {
             network.lines_.push_back({fabric, std::move(*endpoint), std::move(places)});
@@ -72,8 +69,7 @@ Result<Network> Network::among(const CardTable& cards,
     }
     const std::string first = first_of(source, left_out);
     if (first.empty()) {
-        return Error{Blame::node, last_objection}.remedy(
-            "set Transport=auto in stagecast.conf to do without it");
+        return Error{Blame::node, network.objections_.front()};
     }
     TRY(check_first(first, cards, left_out));
     if (network.lines_.empty() || network.lines_.front().fabric->name() != first) {

@@ -24,8 +24,8 @@ class Network {
 
     /// Whether the broadcast begins as a relay.
     [[nodiscard]] bool relays() const { return !lines_.front().fabric->has_multicast(); }
-    /// The better fabrics that some members could use and the group does without, each with the
-    /// reason: "verbs: rank 3 (n3, 10.77.1.4): this node has no RDMA device".
+    /// The fabrics that the group was to use and does without, each with the reason: "verbs:
+    /// rank 3 (n3, 10.77.1.4): this node has no RDMA device".
     [[nodiscard]] const std::vector<std::string>& objections() const { return objections_; }
 
     /// Joins in the first fabric or, after that, in the next one without multicast. `rate_max`:

@@ -40,12 +40,12 @@ Result<CallOffer> settle_offer(CallOrder given, const std::optional<Config>& sit
         return Error{Blame::user, "'" + order.interfaces + "' does not name interfaces"}.remedy(
             "write eth0, or eth0+eth1 for interfaces that are used together");
     }
-    if (needs_interface(order.transport) && order.interfaces.empty()) {
+    if (order.transport == Transport::udp && order.interfaces.empty()) {
         return Error{Blame::user, "no network interface is named for the multicast"}.remedy(
             "set STAGECAST_INTERFACE, or have the administrator set Interface= in "
             "stagecast.conf");
     }
-    if (order.transport == Transport::automatic && order.interfaces.empty()) {
+    if (may_relay(order.transport) && order.interfaces.empty()) {
         order.transport = Transport::tcp;
     }
     if (order.stall_timeout.count() == 0) {

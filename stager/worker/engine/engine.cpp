@@ -7,6 +7,7 @@
 #include "stager/worker/engine/engine_group.h"
 #include "stager/worker/engine/engine_place.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace stage {
@@ -57,10 +58,14 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
     return work ? *std::move(work) : Work::refusing(std::move(work).error(), true);
 }
 
-int fail(const std::string& sentence) {
+void say(const std::string& sentence) {
     // File names may contain any bytes.
     static_cast<void>(
         std::fprintf(stderr, "stagecast-worker: %s\n", printable(sentence).c_str()));
+}
+
+int fail(const std::string& sentence) {
+    say(sentence);
     return kFailed;
 }
 
@@ -102,6 +107,7 @@ int run_engine(const Logger& log,
         // This member's own failure says more than the failure to report it to the others.
         return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());
     }
+    std::ranges::for_each(ready->network.objections(), say);
     log.debug("wired up", {{"members", group->size}, {"rails", group->rails.size()}});
     const Carrier carrier = ready->joined.carrier;
     EngineWatcher watcher{interrupts};

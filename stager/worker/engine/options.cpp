@@ -57,9 +57,9 @@ constexpr std::array kOptions{
     OptionText{"durable", "no", "yes or no: sync the file to the disk before it gets its name"},
     OptionText{"transport",
                "auto",
-               "udp (multicast), verbs (multicast by RDMA devices), tcp (unicast from member "
-               "to member), or auto: verbs where all members have such a device, otherwise "
-               "udp, and tcp if multicast does not reach every member"},
+               "udp (multicast), tcp (unicast from member to member), auto: multicast, and "
+               "tcp if it does not reach every member, or verbs: multicast by RDMA devices "
+               "where all members have one, otherwise as auto"},
     OptionText{"relay",
                "auto",
                "with --transport=tcp, at the root: chain (each member passes on to the next), "

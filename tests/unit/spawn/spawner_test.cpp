@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -173,9 +174,12 @@ TEST_CASE("a child's orphans in sessions of their own are killed at its end") {
 
 TEST_CASE("a program's limits are its own, not the daemon's") {
     SpawnWorld world;
+    constexpr rlim_t kLockedMax = 256U << 20U;
+    rlimit own{};
+    REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &own) == 0);
     CHECK(
         output_of(world, SpawnWorld::shell("{ ulimit -H -l; ulimit -c; ulimit -H -d; } >&3")) ==
-        "64\n0\n1572864\n");
+        std::to_string(std::min(own.rlim_max, kLockedMax) / 1024) + "\n0\n1572864\n");
 }
 
 TEST_CASE("a role runs without exec, on its own end of a socket pair") {
