@@ -94,6 +94,24 @@ first_as_before() {
 }
 block_broadcast() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 255.255.255.255 -j DROP || return 1; done; }
 
+@test "with Transport=verbs and no RDMA device files go as with auto, and a worker says why" {
+  input data 3000000
+  set_first Transport=verbs
+  run_job
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: udp multicast: every node hears the group'
+  grep -Eq 'verbs: rank 0 \(n0, .*RDMA' "$CLUSTER_DIR/log/stagecastd-n0.log"
+  lab on n0 /srv/stagecast/bin/stagecast doctor > "$WORK/said" || true
+  says '^warn   rdma: this node has no RDMA device; stagings go by UDP'
+  block_multicast n3
+  run_job
+  staged_everywhere "$OUT" data
+  explains
+  says '^  transport: tcp unicast: multicast does not reach n3$'
+  first_as_before
+}
+
 @test "where multicast passes nowhere and the site allows broadcast it is used" {
   input data 20000000
   block_multicast n0 n1 n2 n3
