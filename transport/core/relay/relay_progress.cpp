@@ -30,14 +30,17 @@ void RelayProgress::on_gained(Instant now, std::uint64_t gained) {
 void RelayProgress::forgive(Instant now, Duration away) {
     moved_at_ = std::min(moved_at_ + away, now);
     lost_at_ = std::min(lost_at_ + away, now);
+    whole_at_ = std::min(whole_at_ + away, now);
 }
 
 void RelayProgress::look(Instant now,
                          const RelayChildren& children,
                          const BroadcastResult& result) {
     const bool was_all_held = std::exchange(is_all_held_, hold_all(children, result));
-    if (was_all_held && !is_all_held_ && lost_at_ < moved_at_) {
-        lost_at_ = now;
+    if (was_all_held && !is_all_held_) {
+        lost_at_ = lost_at_ < moved_at_ ? now : lost_at_ + (now - whole_at_);
+    } else if (!was_all_held && is_all_held_) {
+        whole_at_ = now;
     }
 }
 

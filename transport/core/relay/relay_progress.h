@@ -64,7 +64,10 @@ class RelayProgress {
     std::uint64_t gained_ = 0;  ///< By all members, as far as PULSEs said.
     Instant moved_at_{};        ///< When the group made progress.
     bool is_all_held_ = false;  ///< When it was looked last.
-    Instant lost_at_{};         ///< When one that held all was lost first since then.
+    /// When a member that held all was lost first since then, moved by the times for which none
+    /// was lost.
+    Instant lost_at_{};
+    Instant whole_at_{};  ///< When the last one that was lost came back.
 };
 
 }  // namespace stage::core

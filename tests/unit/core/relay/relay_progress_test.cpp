@@ -105,6 +105,23 @@ TEST_CASE("a member that is lost while all finish has the stall timeout to come 
     CHECK(source.left() == source.config.stall_timeout);
 }
 
+TEST_CASE("of a member that is lost again and again only the times of absence count") {
+    Source source;
+    source.connect(3, 3 * kBlocks);
+    source.now += seconds{1};
+    source.connect(2, 2 * kBlocks);
+    source.now += seconds{2};
+    source.connect(3, 3 * kBlocks);
+    source.now += seconds{5};
+    source.connect(2, 2 * kBlocks);
+    CHECK(source.left() == source.config.stall_timeout - seconds{2});
+    source.now += seconds{3};
+    source.connect(3, 3 * kBlocks);
+    source.now += seconds{1};
+    source.connect(2, 2 * kBlocks);
+    CHECK(source.left() == source.config.stall_timeout - seconds{5});
+}
+
 TEST_CASE("the source's own absence is no time without progress") {
     Source source;
     source.connect(1, 0);
