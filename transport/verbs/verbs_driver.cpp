@@ -73,15 +73,18 @@ std::vector<int> VerbsDriver::descriptors() const {
 Status VerbsDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
     TRY(own_.peers_ring.repost());
     TRY(own_.group_ring.repost());
-    const std::size_t before = packets.size();
     if (readable.peers) {
+        const std::size_t before = packets.size();
         TRY(own_.peers_ring.take(kBatch, false, counters_, packets));
+        if (packets.size() == before) {  // (It may be the port's descriptor that is readable.)
+            TRY(own_.port->check());
+        }
     }
     if (readable.stream) {
         TRY(own_.group_ring.take(kBatch, true, counters_, packets));
         counters_.group_fill = own_.group_ring.fill();
     }
-    return readable.peers && packets.size() == before ? own_.port->check() : Status{};
+    return {};
 }
 
 Result<Sent> VerbsDriver::send(const Train& train) {
