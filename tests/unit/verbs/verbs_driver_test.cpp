@@ -295,4 +295,19 @@ TEST_CASE("a device that goes away ends the session with its name") {
     CHECK_FALSE(group.drivers[0]->send(train.train));
 }
 
+// For callgrind: docs/benchmarks/verbs.md has the command and what it found.
+TEST_CASE("1,000 trains of 64 packets of 4096 bytes", "[.cost]") {
+    Group group{2};
+    const Sending train{64, 4096, kToGroup};
+    std::size_t received = 0;
+    std::vector<ReceivedPacket> packets;
+    for (int i = 0; i < 1000; ++i) {
+        REQUIRE(group.drivers[0]->send(train.train));
+        packets.clear();
+        REQUIRE(group.drivers[1]->receive(packets, {}));
+        received += packets.size();
+    }
+    CHECK(received == 64'000);
+}
+
 }  // namespace stage::verbs
