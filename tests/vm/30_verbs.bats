@@ -45,7 +45,7 @@ sends_once() { [ "$(json 1 packets_sent)" -lt $(($(stat -c %s "$WORK/source") * 
   [ "$(lan_lost 3)" -gt 50 ]
 }
 
-@test "each protection works, and a group of another key does not disturb" {
+@test "files arrive with protection none and auth, too" {
   local protection
   for protection in none auth; do
     source_file 1000003

@@ -39,7 +39,6 @@ class ReceiveRing {
     [[nodiscard]] Result<bool> prepare_wait();
     /// The part of the buffers that is filled, in 255ths.
     [[nodiscard]] std::uint8_t fill() const;
-    [[nodiscard]] bool is_empty() const { return waiting_.empty(); }
 
   private:
     ReceiveRing() = default;

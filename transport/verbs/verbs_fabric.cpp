@@ -164,12 +164,11 @@ Result<Joined> VerbsFabric::join(Endpoint own, const JoinPlan& plan) const {
     if (!pairs.membership) {
         TRY(join_group(pairs, plan.group(1)));
     }
+    const std::uint32_t mtu = pairs.port->facts().mtu;
     Carrier carrier{.has_multicast = true,
-                    .packet_bytes = pairs.port->facts().mtu,
-                    .chunk_bytes_max = wire::kMaxDatagramChunkBytes};
-    carrier.receive_buffer_bytes = pairs.group_ring.buffers() * pairs.port->facts().mtu;
-    carrier.flows = 1;
-    carrier.rails = 1;
+                    .packet_bytes = mtu,
+                    .chunk_bytes_max = wire::kMaxDatagramChunkBytes,
+                    .receive_buffer_bytes = pairs.group_ring.buffers() * mtu};
     std::vector<UdAddress> peers;
     for (const auto& bytes : plan.places) {
         TRY(const auto place, decode_place(bytes));
