@@ -189,7 +189,7 @@ worker    := $(call rooms,stager/worker stager/mpi/messages stager/mpi/addresses
   pmix pmix/static $(transport)
 host      := $(call rooms,pmix transport/base transport/os)
 bcast     := $(call rooms,$(addprefix stager/mpi/,addresses bcast messages) \
-  $(addprefix transport/,base core fabric os run seal udp wire))
+  $(addprefix transport/,base core fabric os run seal udp verbs wire))
 mpi       := $(call rooms,stager/mpi transport/base transport/os)
 mpi       := $(filter-out stager/mpi/bcast,$(mpi))
 command   := $(call rooms,stager/cli) $(daemon)
@@ -301,7 +301,7 @@ $(BUILD)/mpi/$1/$2.o: stager/mpi/bcast/$2.c $(wildcard stager/mpi/bcast/*.h) $(B
 $(BUILD)/libstagecast-bcast-$1.so: $(BUILD)/mpi/$1/$2.o
 endef
 $(foreach one,$(mpis),$(foreach file,$(bcast_c),$(eval $(call bcast_object,$(one),$(file)))))
-BCAST_LIBS := -lcrypto -lxxhash -lisal $(filter -lIPSec_MB,$(LIBS))
+BCAST_LIBS := -lcrypto -lxxhash -lisal $(filter -lIPSec_MB -lrdmacm -libverbs,$(LIBS))
 $(BCAST): $(BUILD)/libstagecast-bcast-%.so: $(call archives,obj,$(bcast) stager/mpi) \
         stager/mpi/bcast/exports.lds
 	@echo "  LINK $@"

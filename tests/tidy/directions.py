@@ -96,7 +96,8 @@ MAY_INCLUDE = {
     # libstagecast-bcast has the engine in the user's process.
     "stager/mpi/bcast": BASE + ["stager/mpi/messages", "stager/mpi/addresses", "transport/run"]
     + ["transport/fabric"]
-    + ["transport/run/memory", "transport/udp", "transport/seal", "stager/config/engine_ports."] + SETTINGS,
+    + ["transport/run/memory", "transport/udp", "transport/verbs", "transport/seal", "stager/config/engine_ports."]
+    + SETTINGS,
     "stager/worker/called": WORKER + MEMBERS + ["stager/mpi/messages", "stager/files/targets"]
     + ["stager/mpi/addresses"]
     + ["stager/worker/broadcast", "stager/worker/engine"],

@@ -56,6 +56,27 @@ sends_once() { [ "$(json 1 packets_sent)" -lt $(($(stat -c %s "$WORK/source") * 
   done
 }
 
+@test "two broadcasts at once by the same devices end each with its own bytes" {
+  local k
+  source_file 4000003
+  head -c 3000001 /dev/urandom >"$WORK/other"
+  for k in 2 3 4; do
+    engine $k --dest="$WORK/here/$k" --transport=verbs --compress=no
+    engine $k.b --dest="$WORK/here/$k.b" --transport=verbs --compress=no --port=6840
+  done
+  engine 1 --source="$WORK/source" --transport=verbs --compress=no
+  engine 1.b --source="$WORK/other" --transport=verbs --compress=no --port=6840
+  ends
+  wait_for $LIMIT ended 1.b 2.b 3.b 4.b
+  received
+  by verbs
+  for k in 2 3 4; do
+    [ "$(rc_of $k.b)" = 0 ]
+    [ "$(json $k.b transport)" = verbs ]
+    cmp "$WORK/other" "$WORK/here/$k.b"
+  done
+}
+
 @test "a receiver whose link drops the group's packets has all go on by TCP" {
   tc -n switch qdisc add dev b3 clsact
   tc -n switch filter add dev b3 egress protocol ip flower dst_ip 239.0.0.0/8 action drop

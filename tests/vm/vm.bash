@@ -95,11 +95,11 @@ source_file() {
   mkdir -p -m 1777 "$WORK/here"
 }
 
-# engine K ARGS...: starts host K's process. group ARGS...: the source on host 1, a receiver on every other.
+# engine K ARGS...: starts host K's process; K.b is a second one. group ARGS...: the source on host 1, a receiver on every other.
 engine() {
   local k=$1
   shift
-  starts "$k" $WORKER --hosts="$WORK/hosts" --rank=$((k - 1)) --key-file="$WORK/key" --interface="h$k" --timeout=$LIMIT "$@"
+  starts "$k" $WORKER --hosts="$WORK/hosts" --rank=$((${k%.b} - 1)) --key-file="$WORK/key" --interface="h${k%.b}" --timeout=$LIMIT "$@"
 }
 group() {
   local k

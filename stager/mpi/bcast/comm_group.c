@@ -169,7 +169,12 @@ static int meet(struct comm_group* group,
     group->member = stagecast_member_open(own);
     int error = gather_records(group, own, all);
     if (error == MPI_SUCCESS) {
-        stagecast_member_meet(group->member, all, group->node_count, group->own_node, own);
+        stagecast_member_meet(group->member,
+                              all,
+                              group->node_count,
+                              group->own_node,
+                              has_short(group, settings),
+                              own);
         error = gather_records(group, own, all);
     }
     is_ready[0] = error == MPI_SUCCESS && stagecast_member_join(group->member, all);

@@ -9,6 +9,8 @@
 #include "transport/fabric/rails.h"
 #include "transport/os/installation.h"
 #include "transport/udp/udp_fabric.h"
+#include "transport/verbs/rdma_core.h"
+#include "transport/verbs/verbs_fabric.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,16 +24,24 @@ namespace {
 constexpr std::size_t kMaxWords = 128;
 constexpr std::size_t kMaxReleaseBytes = 64;
 constexpr std::uint32_t kSocketBuffer = 12U << 20U;
+/// A few calls more than a window of short messages.
+constexpr std::uint32_t kShortBuffer = 1U << 20U;
 constexpr Duration kReadyTimeout = std::chrono::seconds{5};
 constexpr Duration kStallTimeout = std::chrono::seconds{10};
 /// The groups of the engine without daemons (MulticastGroups=, engine_ports.h).
 constexpr std::uint32_t kFirstGroup = 0xefc04400;  ///< 239.192.68.0
 constexpr std::uint32_t kGroupCount = 16;
 
+const verbs::VerbsFabric& rdma_fabric() {
+    static const verbs::VerbsFabric fabric{verbs::open_device_port};
+    return fabric;
+}
+
 void fields(auto& on, Like<MemberCard> auto& card) {
     on.text(card.release, kMaxReleaseBytes)
         .with(card.host, put_ip, take_ip)
         .blob(card.place, kMaxPlaceBytes)
+        .blob(card.rdma, kMaxPlaceBytes)
         .raw(card.incarnation)
         .raw(card.key)
         .raw(card.session)
@@ -92,10 +102,12 @@ std::vector<std::byte> GroupMember::addresses() const {
     return encode_call(here);
 }
 
-std::vector<std::byte> GroupMember::meet(const std::vector<Bytes>& records, Rank own) {
+std::vector<std::byte> GroupMember::meet(const std::vector<Bytes>& records,
+                                         Rank own,
+                                         bool is_short) {
     config_.own = own;
     config_.members.resize(records.size());
-    Result<MemberCard> card = open(records);
+    Result<MemberCard> card = open(records, is_short);
     if (!card) {
         error_ = card.error().sentence();
         card = MemberCard{};
@@ -108,7 +120,7 @@ std::vector<std::byte> GroupMember::meet(const std::vector<Bytes>& records, Rank
     return out.take();
 }
 
-Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
+Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records, bool is_short) {
     std::vector<std::vector<CallAddress>> hosts;
     for (const Bytes record : records) {
         Result<CallMessage> message = decode_call(record);
@@ -123,6 +135,7 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
     own_ = {.ip = (*places)[config_.own.index()], .port = 0};
     TRY(auto interface, interface_of(own_));
     interface_ = std::move(interface);
+    auto rdma = is_short ? open_rdma() : std::vector<std::byte>{};
     const udp::UdpFabric fabric;
     TRY(auto endpoint,
         fabric.open({.rails = {{.name = interface_, .address = own_}},
@@ -138,6 +151,7 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
     return MemberCard{.release = std::string{version()}.substr(0, kMaxReleaseBytes),
                       .host = place.host,
                       .place = std::move(place.bytes),
+                      .rdma = rdma ? *std::move(rdma) : std::vector<std::byte>{},
                       .incarnation = random_value<seal::Incarnation>(),
                       .key = random_value<seal::GroupKey>(),
                       .session = random_value<seal::SessionId>(),
@@ -148,6 +162,7 @@ Result<MemberCard> GroupMember::open(const std::vector<Bytes>& records) {
 Status GroupMember::join(const std::vector<Bytes>& records) {
     std::vector<std::vector<std::byte>> places;
     hosts_.clear();
+    rdma_places_.clear();
     for (std::size_t i = 0; i < records.size(); ++i) {
         const std::optional<MemberCard> card = card_in(records[i]);
         if (!card || !card->why.empty()) {
@@ -159,6 +174,7 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
         config_.members[i] = card->incarnation;
         hosts_.push_back(card->host);
         places.push_back(card->place);
+        rdma_places_.push_back(card->rdma);
         if (i == 0) {
             config_.group_key = card->key;
             config_.session = card->session;
@@ -177,18 +193,46 @@ Status GroupMember::join(const std::vector<Bytes>& records) {
 
 /// The next port of the same group address, and keys that no session of long messages has.
 Status GroupMember::open_short() {
-    ShortConfig config{.group = for_short_,
-                       .own = own_,
-                       .interface = interface_,
-                       .key = config_.group_key,
+    ShortConfig config{.key = config_.group_key,
                        .session = config_.session,
                        .members = {},
                        .rank = config_.own};
     config.session.back() ^= std::byte{0xff};
     config.members = config_.members;
-    TRY(auto opened, ShortGroup::open(std::move(config)));
-    short_.emplace(std::move(opened));
+    TRY(auto datagrams, short_datagrams());
+    short_.emplace(std::move(config), std::move(datagrams));
     return {};
+}
+
+Result<std::vector<std::byte>> GroupMember::open_rdma() {
+    TRY(auto endpoint,
+        rdma_fabric().open({.rails = {{.name = interface_, .address = own_}},
+                            .ports = {},
+                            .dscp = 0,
+                            .buffer_bytes = kShortBuffer}));
+    TRY(auto place, rdma_fabric().place(endpoint));
+    if (!is_among_lower_half(UniqueFd{::dup(STDERR_FILENO)})) {
+        return Error{Blame::user, "half of this process's file descriptors are in use"};
+    }
+    rdma_ = std::move(endpoint);
+    return std::move(place.bytes);
+}
+
+/// All members decide alike, by the same places.
+Result<std::unique_ptr<ShortDatagrams>> GroupMember::short_datagrams() {
+    if (rdma_fabric().objection(rdma_places_)) {
+        rdma_ = {};
+        return short_by_udp(for_short_, own_, interface_);
+    }
+    // (Nothing goes to a single member, so that none has to be resolved.)
+    TRY(auto joined,
+        rdma_fabric().join(std::move(rdma_),
+                           {.own = config_.own,
+                            .source = config_.own,
+                            .places = {},
+                            .group = [this](std::size_t /*rails*/) { return for_short_; },
+                            .data_ports = {}}));
+    return short_by_driver(std::move(joined.driver));
 }
 
 Status GroupMember::open_driver(std::vector<std::vector<std::byte>> places) {

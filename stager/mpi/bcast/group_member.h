@@ -18,6 +18,7 @@ struct MemberCard {
     std::string release;           ///< The library's release.
     IpAddress host;                ///< For messages.
     std::vector<std::byte> place;  ///< The member's place in the fabric.
+    std::vector<std::byte> rdma;   ///< Its place for short messages by RDMA; empty: none.
     seal::Incarnation incarnation{};
     seal::GroupKey key{};  ///< Member 0's counts, as do the next two.
     seal::SessionId session{};
@@ -30,9 +31,11 @@ class GroupMember {
     /// The first record: where this host may be reached, or the address alone of the interface
     /// that STAGECAST_INTERFACE names.
     [[nodiscard]] std::vector<std::byte> addresses() const;
-    /// Opens the own socket in a network that all have. Returns the second record: a card, or
-    /// why there is none.
-    [[nodiscard]] std::vector<std::byte> meet(const std::vector<Bytes>& records, Rank own);
+    /// Opens the own socket in a network that all have, and with `is_short` an RDMA device if
+    /// there is one. Returns the second record: a card, or why there is none.
+    [[nodiscard]] std::vector<std::byte> meet(const std::vector<Bytes>& records,
+                                              Rank own,
+                                              bool is_short);
     /// Fails if any member has no card, or of another release.
     [[nodiscard]] Status join(const std::vector<Bytes>& records);
     /// Requires that join() succeeded.
@@ -43,7 +46,8 @@ class GroupMember {
     /// Counts a session that the other members begin without this one.
     void skip();
 
-    /// For short messages. Requires that join() succeeded.
+    /// For short messages: by RDMA if all members can, otherwise by UDP. Requires that join()
+    /// succeeded.
     [[nodiscard]] Status open_short();
     /// Requires that open_short() succeeded.
     [[nodiscard]] ShortGroup& short_group() { return *short_; }
@@ -55,7 +59,10 @@ class GroupMember {
     [[nodiscard]] const std::string& error() const { return error_; }
 
   private:
-    [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records);
+    [[nodiscard]] Result<MemberCard> open(const std::vector<Bytes>& records, bool is_short);
+    /// The place of an RDMA device, or why there is none.
+    [[nodiscard]] Result<std::vector<std::byte>> open_rdma();
+    [[nodiscard]] Result<std::unique_ptr<ShortDatagrams>> short_datagrams();
     [[nodiscard]] Status open_driver(std::vector<std::vector<std::byte>> places);
     [[nodiscard]] std::string why_of(const core::Outcome& outcome) const;
 
@@ -66,6 +73,8 @@ class GroupMember {
     std::vector<IpAddress> hosts_;  ///< By rank.
     Address group_;
     Address for_short_;  ///< The group of short messages.
+    Endpoint rdma_;      ///< Theirs; without a fabric if they go by UDP.
+    std::vector<std::vector<std::byte>> rdma_places_;  ///< By rank.
     std::unique_ptr<Driver> driver_;
     std::optional<ShortGroup> short_;
     std::uint32_t sessions_ = 0;  ///< Begun; the same on all members.

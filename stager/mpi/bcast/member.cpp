@@ -86,6 +86,7 @@ void stagecast_member_meet(stagecast_member* member,
                            const unsigned char* records,
                            int count,
                            int own,
+                           int is_short,
                            unsigned char* record) {
     std::memset(record, 0, STAGECAST_RECORD_BYTES);
     if (member == nullptr) {
@@ -94,7 +95,8 @@ void stagecast_member_meet(stagecast_member* member,
     try {
         member->count = static_cast<std::size_t>(count);
         stage::write_record(member->group.meet(stage::records_in(records, member->count),
-                                               stage::Rank{static_cast<std::uint16_t>(own)}),
+                                               stage::Rank{static_cast<std::uint16_t>(own)},
+                                               is_short != 0),
                             record);
     } catch (const std::exception& failed) {
         member->group.set_error(failed.what());

@@ -24,12 +24,14 @@ typedef int (*stagecast_may_leave)(void* context, int state);
 
 // Writes a record: where this host may be reached. NULL: memory is exhausted. To be closed.
 stagecast_member* stagecast_member_open(unsigned char* record);
-// The records of all `count` members, this one's at `own`; opens the own socket and writes the
-// second record. Member 0 draws keys and group.
+// The records of all `count` members, this one's at `own`; opens the own socket, and
+// with `is_short` what short messages need, and writes the second record. Member 0 draws keys
+// and group.
 void stagecast_member_meet(stagecast_member* member,
                            const unsigned char* records,
                            int count,
                            int own,
+                           int is_short,
                            unsigned char* record);
 // The second records of all. Returns 1 if this member is usable, otherwise 0.
 int stagecast_member_join(stagecast_member* member, const unsigned char* records);

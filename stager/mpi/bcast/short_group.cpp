@@ -1,9 +1,5 @@
 #include "stager/mpi/bcast/short_group.h"
 
-#include "transport/udp/sockets.h"
-
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -11,43 +7,15 @@ namespace stage {
 namespace {
 
 constexpr auto kProtection = Protection::encrypt;
-constexpr std::size_t kTagBytes = 12;
-constexpr std::size_t kPacketBytes = kShortHeaderBytes + kShortFragmentBytes + kTagBytes;
-/// A few calls more than a window.
-constexpr std::uint32_t kSocketBuffer = 1U << 20U;
 /// Between two looks at the ring.
 constexpr int kPacketsAtOnce = 64;
 
-/// A packet on its way: what sendmmsg() takes.
-struct Outgoing {
-    std::array<std::byte, kShortHeaderBytes> header{};
-    std::array<std::byte, kShortFragmentBytes> body{};
-    std::array<std::byte, kTagBytes> tag{};
-    std::array<iovec, 3> parts{};
-};
-
-iovec part_of(Bytes bytes) {
-    return {.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
-}
-
 }  // namespace
 
-Result<ShortGroup> ShortGroup::open(ShortConfig config) {
-    const udp::SocketOptions options{
-        .interface = config.interface, .dscp = 0, .buffer_bytes = kSocketBuffer};
-    Result<UniqueFd> sending = udp::open_peer_socket(config.own, {0, 0}, options);
-    Result<UniqueFd> receiving = udp::open_group_socket(config.group, options);
-    if (!sending || !receiving) {
-        return sending ? std::move(receiving).error() : std::move(sending).error();
-    }
-    return ShortGroup{std::move(config), *std::move(sending), *std::move(receiving)};
-}
-
-ShortGroup::ShortGroup(ShortConfig config, UniqueFd sending, UniqueFd receiving)
+ShortGroup::ShortGroup(ShortConfig config, std::unique_ptr<ShortDatagrams> datagrams)
     : config_{std::move(config)},
       mark_{seal::demux(config_.session)},
-      sending_{std::move(sending)},
-      receiving_{std::move(receiving)},
+      datagrams_{std::move(datagrams)},
       own_{cipher_of(config_.rank, seal::PacketCipher::Direction::seal)},
       senders_(config_.members.size()) {
 }
@@ -61,31 +29,28 @@ seal::PacketCipher ShortGroup::cipher_of(Rank member,
 }
 
 void ShortGroup::send(std::uint64_t call, Bytes message) {
-    std::array<Outgoing, kShortFragments> packets{};
-    std::array<mmsghdr, kShortFragments> headers{};
-    const SocketAddress target = config_.group.to_socket();
+    std::array<std::array<std::byte, kShortPacketBytes>, kShortFragments>
+        packets;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<Bytes, kShortFragments> datagrams{};
     const std::size_t count = short_fragments(message.size());
     for (std::size_t i = 0; i < count; ++i) {
-        Outgoing& packet = packets[i];
         const std::uint64_t number = call * kShortFragments + i;
         const Bytes fragment = short_fragment(message, i);
-        packet.header = encode_short({.mark = mark_,
-                                      .source = config_.rank,
-                                      .length = static_cast<std::uint16_t>(message.size()),
-                                      .number = number});
-        const MutableBytes sealed = MutableBytes{packet.body}.first(fragment.size());
-        own_.seal(number, packet.header, fragment, sealed, packet.tag);
-        packet.parts = {part_of(packet.header), part_of(sealed), part_of(packet.tag)};
-        headers[i].msg_hdr.msg_name = const_cast<sockaddr*>(target.get());
-        headers[i].msg_hdr.msg_namelen = target.length;
-        headers[i].msg_hdr.msg_iov = packet.parts.data();
-        headers[i].msg_hdr.msg_iovlen = packet.parts.size();
+        const auto header = encode_short({.mark = mark_,
+                                          .source = config_.rank,
+                                          .length = static_cast<std::uint16_t>(message.size()),
+                                          .number = number});
+        const MutableBytes packet = MutableBytes{packets[i]}.first(
+            kShortHeaderBytes + fragment.size() + kShortTagBytes);
+        std::ranges::copy(header, packet.begin());
+        own_.seal(number,
+                  header,
+                  fragment,
+                  packet.subspan(kShortHeaderBytes, fragment.size()),
+                  packet.last(kShortTagBytes));
+        datagrams[i] = packet;
     }
-    // What the kernel has no room for is lost.
-    static_cast<void>(::sendmmsg(sending_.get(),
-                                 headers.data(),
-                                 static_cast<unsigned>(count),
-                                 MSG_DONTWAIT | MSG_NOSIGNAL));
+    datagrams_->send(std::span{datagrams}.first(count));
 }
 
 Bytes ShortGroup::receive(std::uint64_t call, Rank source, std::size_t length) {
@@ -98,18 +63,15 @@ Bytes ShortGroup::receive(std::uint64_t call, Rank source, std::size_t length) {
 }
 
 bool ShortGroup::read_packet() {
-    std::array<std::byte, kPacketBytes + 1>
-        room;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    const ssize_t got = ::recv(receiving_.get(), room.data(), room.size(), MSG_DONTWAIT);
-    if (got < 0) {
+    const MutableBytes packet = datagrams_->receive();
+    if (packet.empty()) {
         return false;
     }
-    const MutableBytes packet = MutableBytes{room}.first(static_cast<std::size_t>(got));
     const auto header = decode_short(packet);
     if (header && window_.is_wanted(*header) && opens(*header, packet)) {
-        window_.keep(
-            *header,
-            packet.subspan(kShortHeaderBytes, packet.size() - kShortHeaderBytes - kTagBytes));
+        window_.keep(*header,
+                     packet.subspan(kShortHeaderBytes,
+                                    packet.size() - kShortHeaderBytes - kShortTagBytes));
     }
     return true;
 }
@@ -117,7 +79,7 @@ bool ShortGroup::read_packet() {
 /// In place.
 bool ShortGroup::opens(const ShortHeader& header, MutableBytes packet) {
     if (header.mark != mark_ || header.source.index() >= senders_.size() ||
-        header.source == config_.rank || packet.size() < kShortHeaderBytes + kTagBytes) {
+        header.source == config_.rank || packet.size() < kShortHeaderBytes + kShortTagBytes) {
         return false;
     }
     auto& cipher = senders_[header.source.index()];
@@ -126,9 +88,12 @@ bool ShortGroup::opens(const ShortHeader& header, MutableBytes packet) {
             cipher_of(header.source, seal::PacketCipher::Direction::open));
     }
     const MutableBytes body =
-        packet.subspan(kShortHeaderBytes, packet.size() - kShortHeaderBytes - kTagBytes);
-    return cipher->open(
-        header.number, packet.first(kShortHeaderBytes), body, body, packet.last(kTagBytes));
+        packet.subspan(kShortHeaderBytes, packet.size() - kShortHeaderBytes - kShortTagBytes);
+    return cipher->open(header.number,
+                        packet.first(kShortHeaderBytes),
+                        body,
+                        body,
+                        packet.last(kShortTagBytes));
 }
 
 }  // namespace stage

@@ -1,22 +1,19 @@
 // Multicasts the short messages of a communicator, without waiting for any member.
 //
 // What is lost is not repaired here: each message goes by the ring, too (short_ring.h). Its
-// sockets and keys are apart from those of the sessions that carry long messages.
+// datagrams and keys are apart from those of the sessions that carry long messages.
 #pragma once
 
+#include "stager/mpi/bcast/short_datagrams.h"
 #include "stager/mpi/bcast/short_window.h"
-#include "transport/base/address.h"
-#include "transport/os/unique_fd.h"
 #include "transport/seal/cipher.h"
 
-#include <string>
+#include <memory>
+#include <vector>
 
 namespace stage {
 
 struct ShortConfig {
-    Address group;
-    Address own;  ///< This member's IP address.
-    std::string interface;
     seal::GroupKey key{};
     seal::SessionId session{};
     std::vector<seal::Incarnation> members;
@@ -25,7 +22,7 @@ struct ShortConfig {
 
 class ShortGroup {
   public:
-    [[nodiscard]] static Result<ShortGroup> open(ShortConfig config);
+    ShortGroup(ShortConfig config, std::unique_ptr<ShortDatagrams> datagrams);
 
     /// Multicasts the message of a call, of 1 to kShortBytes bytes.
     void send(std::uint64_t call, Bytes message);
@@ -34,8 +31,6 @@ class ShortGroup {
     [[nodiscard]] Bytes receive(std::uint64_t call, Rank source, std::size_t length);
 
   private:
-    ShortGroup(ShortConfig config, UniqueFd sending, UniqueFd receiving);
-
     [[nodiscard]] seal::PacketCipher cipher_of(Rank member,
                                                seal::PacketCipher::Direction direction) const;
     /// False: nothing was there.
@@ -44,8 +39,7 @@ class ShortGroup {
 
     ShortConfig config_;
     std::uint32_t mark_;
-    UniqueFd sending_;
-    UniqueFd receiving_;
+    std::unique_ptr<ShortDatagrams> datagrams_;
     seal::PacketCipher own_;
     std::vector<std::unique_ptr<seal::PacketCipher>> senders_;  ///< For senders heard so far.
     ShortWindow window_;

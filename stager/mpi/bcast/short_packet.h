@@ -21,6 +21,9 @@ inline constexpr std::size_t kShortFragmentBytes = 1024;
 inline constexpr std::size_t kShortFragments = 8;
 inline constexpr std::size_t kShortBytes = kShortFragments * kShortFragmentBytes;
 inline constexpr std::size_t kShortHeaderBytes = 16;
+inline constexpr std::size_t kShortTagBytes = 12;
+inline constexpr std::size_t kShortPacketBytes =
+    kShortHeaderBytes + kShortFragmentBytes + kShortTagBytes;  ///< The longest.
 
 /// The packets of a message of `length` bytes.
 [[nodiscard]] constexpr std::size_t short_fragments(std::size_t length) {
