@@ -67,7 +67,8 @@ std::optional<std::string> objection(const Answer& answer, bool is_script_first)
                    (is_script_first
                         ? "was it stopped, or did the site's Prolog script not call `stagecast "
                           "prolog`, as StageFrom=prolog-script wants?"
-                        : "was it stopped, or could the plugin not run in the prolog?") +
+                        : "was it stopped, or could slurmd not load the plugin when it "
+                          "started? (Then restart slurmd.)") +
                    " See slurmd's and stagecastd's logs";
         case VerdictState::busy:
             break;

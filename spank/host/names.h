@@ -46,6 +46,9 @@ inline constexpr const char* kStageFiles = "STAGECAST_FILES";
 inline constexpr const char* kJobStatus = "STAGECAST_JOB_STATUS";
 /// The nodes that the job goes on without, as srun --exclude= takes them.
 inline constexpr const char* kDroppedNodes = "STAGECAST_DROPPED_NODES";
+/// The node whose plugin has seen the step: what is inherited names another one. For
+/// etc/examples/taskprolog.sh.
+inline constexpr const char* kPluginNode = "STAGECAST_NODE";
 /// The directory of a step's own files: "$STAGECAST_DIR/step.N".
 inline constexpr const char* kStepDir = "STAGECAST_STEP_DIR";
 

@@ -228,6 +228,9 @@ void StepSide::on_step_begins(SpankHandle& handle) {
     const auto step_specs = handle.job_variable(kStepSpecs);
     const bool job_concerned = concerns_job(handle, step_specs.has_value());
     is_concerned_ = job_concerned || step_specs;
+    if (is_concerned_ || handle.job_variable(kJobSign)) {
+        handle.set_job_variable(kPluginNode, node_name(handle));
+    }
     if (!is_concerned_) {
         return;
     }

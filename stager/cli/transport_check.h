@@ -5,7 +5,7 @@
 // and PushFrom on the other nodes.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

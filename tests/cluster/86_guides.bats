@@ -107,7 +107,7 @@ $guide: $line"
 @test "the examples run" {
   input image.sqsh 100000
   local example
-  for example in prolog.sh epilog.sh healthcheck.sh; do sh -n "$EXAMPLES/$example"; done
+  for example in prolog.sh epilog.sh healthcheck.sh taskprolog.sh; do sh -n "$EXAMPLES/$example"; done
   cp "$EXAMPLES/container.sbatch" "$WORK/"
   chown 2001 "$WORK/container.sbatch"
   submit container.sbatch

@@ -124,7 +124,9 @@ MAY_INCLUDE = {
     "stager/cli/push": COMMAND,
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]
     + ["pmix", "pmix/static"],
-    "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"]
+    "stager/cli/doctor/slurm": COMMAND,
+    "stager/cli/doctor": COMMAND + ["stager/cli/doctor/slurm"]
+    + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"]
     + ["transport/udp", "transport/verbs", "transport/fabric"],
     "stager/cli": COMMAND + ["stager/cli/push", "stager/cli/launch", "stager/cli/doctor"],
 }

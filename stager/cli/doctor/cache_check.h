@@ -4,7 +4,7 @@
 // making or changing anything, and whether CacheSize fits.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 #include "stager/config/config.h"
 
 namespace stage {

@@ -7,7 +7,8 @@
 #include "stager/cli/doctor/node_checks.h"
 #include "stager/cli/doctor/path_checks.h"
 #include "stager/cli/doctor/rdma_checks.h"
-#include "stager/cli/doctor/slurm_checks.h"
+#include "stager/cli/doctor/slurm/plugin_release.h"
+#include "stager/cli/doctor/slurm/slurm_checks.h"
 #include "stager/cli/doctor/write_check.h"
 
 #include <sys/stat.h>
@@ -93,6 +94,7 @@ std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
     std::vector<Finding> findings;
     const Config config = examine_config(path, findings);
     if (reach == DoctorReach::local) {
+        append(findings, check_plugin());
         findings.push_back(check_munge(config));
         examine_node(config, {}, findings);
         return findings;

@@ -1,7 +1,7 @@
 // Runs the checks of `stagecast doctor`, which find what prevents staging on this node.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 
 #include <string>
 

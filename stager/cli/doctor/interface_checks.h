@@ -1,7 +1,7 @@
 // Checks the network interfaces that the site names for the broadcast.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 #include "stager/config/config.h"
 
 namespace stage {

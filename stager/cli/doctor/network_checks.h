@@ -1,7 +1,7 @@
 // Checks whether other nodes can reach this one as its stages need it, from this node alone.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 #include "stager/config/config.h"
 
 #include <optional>

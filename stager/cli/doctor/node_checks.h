@@ -1,7 +1,7 @@
 // Checks the parts of this node that staging needs.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 #include "stager/config/config.h"
 
 namespace stage {

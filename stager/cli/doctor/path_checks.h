@@ -1,7 +1,7 @@
 // Checks the paths that stagecast.conf names.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 #include "stager/config/config.h"
 
 #include <optional>

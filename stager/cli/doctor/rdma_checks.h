@@ -1,7 +1,7 @@
 // Checks whether stagings can use the RDMA device below an interface of the site.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 #include "stager/config/config.h"
 
 #include <vector>

@@ -5,7 +5,7 @@
 // another process writes.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
+#include "stager/cli/common/finding.h"
 
 #include <chrono>
 #include <functional>

@@ -1,10 +1,10 @@
 // Tests the doctor's checks of Slurm's settings.
-#include "stager/cli/doctor/slurm_checks.h"
+#include "stager/cli/doctor/slurm/slurm_checks.h"
 
 #include "stager/cli/doctor/doctor.h"
 #include "stager/cli/doctor/host_checks.h"
 #include "stager/cli/doctor/path_checks.h"
-#include "stager/cli/doctor/plugstack.h"
+#include "stager/cli/doctor/slurm/plugstack.h"
 #include "tests/unit/root.h"
 #include "tests/unit/scratch.h"
 

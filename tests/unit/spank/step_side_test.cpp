@@ -183,7 +183,8 @@ TEST_CASE("a task ends with 1 where the user is to blame, else with 75") {
 
 TEST_CASE("where a script announces jobs, the script is suspected, and not the plugin") {
     const Answer unknown{Verdict{}};
-    CHECK_THAT(objection(unknown, false).value_or(""), Catch::Contains("could the plugin not"));
+    CHECK_THAT(objection(unknown, false).value_or(""),
+               Catch::Contains("could slurmd not load"));
     const std::string sentence = objection(unknown, true).value_or("");
     CHECK_THAT(sentence, Catch::Contains("StageFrom=prolog-script"));
     CHECK_THAT(sentence, Catch::Contains("`stagecast prolog`") && !Catch::Contains("plugin"));

@@ -1,4 +1,4 @@
-#include "stager/cli/doctor/scontrol.h"
+#include "stager/cli/doctor/slurm/scontrol.h"
 
 #include <array>
 #include <cstdio>
@@ -21,8 +21,7 @@ void take(const std::string& word, const std::string& key, std::string& value) {
 
 }  // namespace
 
-std::string scontrol_show(const std::string& what) {
-    const std::string line = "exec scontrol --oneliner show " + what + " 2>/dev/null";
+std::string output_of(const std::string& line) {
     const std::unique_ptr<std::FILE, StreamClose> stream{
         ::popen(line.c_str(), "re")};  // NOLINT(cert-env33-c)
     std::string printed;
@@ -35,6 +34,10 @@ std::string scontrol_show(const std::string& what) {
         printed.append(chunk.data(), got);
     }
     return printed;
+}
+
+std::string scontrol_show(const std::string& what) {
+    return output_of("exec scontrol --oneliner show " + what + " 2>/dev/null");
 }
 
 SlurmSettings settings_of(const std::string& printed) {

@@ -1,6 +1,7 @@
-#include "stager/cli/doctor/slurm_checks.h"
+#include "stager/cli/doctor/slurm/slurm_checks.h"
 
-#include "stager/cli/doctor/plugstack.h"
+#include "stager/cli/doctor/slurm/plugin_release.h"
+#include "stager/cli/doctor/slurm/plugstack.h"
 
 #include <unistd.h>
 
@@ -146,6 +147,16 @@ Finding judge_plugstack(const SlurmSettings& settings,
         (*line)->file + " loads " + plugin + ((*line)->is_required ? ", required" : ""));
 }
 
+/// Only what judge_plugstack() finds fine: of a file that is not there it has spoken.
+std::optional<Finding> judge_plugin_named(const SlurmSettings& settings,
+                                          const std::vector<std::string>& slurm_confs) {
+    const auto line =
+        find_in_plugstack(plugstack_path(setting(settings, "PlugStackConfig"), slurm_confs));
+    const bool is_there = line && *line && (*line)->plugin.starts_with('/') &&
+                          ::access((*line)->plugin.c_str(), R_OK) == 0;
+    return is_there ? std::optional{judge_plugin((*line)->plugin, slurm_here())} : std::nullopt;
+}
+
 /// Slurm's first Prolog; newer releases number them.
 std::string prolog_of(const SlurmSettings& settings) {
     const std::string only = setting(settings, "Prolog");
@@ -182,6 +193,9 @@ std::vector<Finding> judge_slurm(const Config& config,
     std::vector<Finding> findings{judge_flags(settings),
                                   judge_timeout(config, settings),
                                   judge_plugstack(settings, slurm_confs)};
+    if (auto plugin = judge_plugin_named(settings, slurm_confs)) {
+        findings.push_back(*std::move(plugin));
+    }
     if (auto notices = judge_message_timeout(config, settings)) {
         findings.push_back(*std::move(notices));
     }

@@ -9,6 +9,9 @@
 
 namespace stage {
 
+/// What a line of the shell prints to its standard output.
+[[nodiscard]] std::string output_of(const std::string& line);
+
 /// Runs `scontrol --oneliner show WHAT`; empty if slurmctld does not answer.
 [[nodiscard]] std::string scontrol_show(const std::string& what);
 

@@ -1,4 +1,4 @@
-#include "stager/cli/doctor/plugstack.h"
+#include "stager/cli/doctor/slurm/plugstack.h"
 
 #include <glob.h>
 #include <unistd.h>

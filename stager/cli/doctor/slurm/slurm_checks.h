@@ -1,8 +1,8 @@
 // Checks whether Slurm's configuration allows staging.
 #pragma once
 
-#include "stager/cli/doctor/finding.h"
-#include "stager/cli/doctor/scontrol.h"
+#include "stager/cli/common/finding.h"
+#include "stager/cli/doctor/slurm/scontrol.h"
 #include "stager/config/config.h"
 
 namespace stage {
