@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stage {
@@ -15,6 +16,23 @@ constexpr std::size_t kMaxConfBytes = 1U << 20U;
 // The daemon's limits of StageTimeout; it refuses a file that exceeds them.
 constexpr Duration kShortest = std::chrono::seconds{1};
 constexpr Duration kLongest = std::chrono::hours{24};
+
+/// "/scratch, /tmp/"
+std::vector<std::string> paths_in(std::string_view list) {
+    std::vector<std::string> paths;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        std::string path{trimmed(list.substr(0, end))};
+        while (path.size() > 1 && path.ends_with('/')) {
+            path.pop_back();
+        }
+        if (path.starts_with('/')) {
+            paths.push_back(std::move(path));
+        }
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return paths;
+}
 
 void apply(Site& site, const KeyValue& entry) {
     if (same_word(entry.key, "Enabled")) {
@@ -28,6 +46,8 @@ void apply(Site& site, const KeyValue& entry) {
         site.is_script_first = same_word(entry.value, "prolog-script");
     } else if (same_word(entry.key, "OnNodeFault")) {
         site.may_drop = same_word(entry.value, "drop");
+    } else if (same_word(entry.key, "DestRoots")) {
+        site.dest_roots = paths_in(entry.value);
     }
 }
 

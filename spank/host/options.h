@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stage {
 
@@ -30,6 +31,7 @@ struct Site {
     Duration stage_timeout = std::chrono::minutes{10};  ///< StageTimeout
     bool is_script_first = false;                       ///< StageFrom=prolog-script
     bool may_drop = false;                              ///< OnNodeFault=drop
+    std::vector<std::string> dest_roots;                ///< DestRoots, without a final slash
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include "spank/host/names.h"
 #include "spank/submit/batch_script.h"
+#include "spank/submit/destination_check.h"
 #include "spank/submit/private_tmp.h"
 #include "spank/submit/source_check.h"
 #include "spank/submit/stage_timeout.h"
@@ -228,15 +229,17 @@ Result<std::string> library_path(const SpankHandle& handle) {
 }
 
 /// Checks what only this host and Slurm's configuration show; `facts`: of a new job.
-Status check_sources(SpankHandle& handle,
-                     const std::vector<StageSpec>& specs,
-                     const std::optional<ClusterFacts>& facts) {
+Status check_here(SpankHandle& handle,
+                  const Site& site,
+                  const std::vector<StageSpec>& specs,
+                  const std::optional<ClusterFacts>& facts) {
     if (facts) {
         if (const Status flags = check_prolog_flags(*facts); !flags) {
             return flags;
         }
     }
     for (const StageSpec& spec : specs) {
+        TRY(check_destination(spec, site.dest_roots));
         if (const Status source = check_on_submit_host(handle, spec); !source) {
             return source;
         }
@@ -361,7 +364,7 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
                    printable(*cluster));
         return line;
     }
-    TRY(check_sources(handle, specs, facts));
+    TRY(check_here(handle, site, specs, facts));
     return line;
 }
 

@@ -33,6 +33,12 @@ last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p
 
 @test "a file that is not there" { refused 'missing.*No such file or directory' --stage-file=missing; }
 
+@test "a destination that DestRoots forbids" {
+  input data 1000
+  refused '/dev/shm/data.*not allowed there; this site allows them below /tmp, /var/tmp' --stage-file=data:/dev/shm/data
+  refused '/tmpfile.*not allowed there' --stage-file=data:/tmpfile
+}
+
 @test "but late lets it be missing" {
   as_alice sbatch --parsable -H -N1 --stage-file=missing::late --wrap true > "$WORK/job"
   lab exec scancel "$(cat "$WORK/job")"

@@ -67,16 +67,17 @@ not_made() { local node; for node in "${NODES[@]}"; do lab on "$node" test ! -e 
   [ ! -e "$ALICE/copy" ]
 }
 
+# (What the submitting host knows it refuses: 20_submission. A name with a pattern only nodes know.)
 @test "outside DestRoots" {
   input data 100000
-  sbatch_fails --stage-file=data:/dev/shm/data
-  node_sentence "$OUT" 'n[0-2]' '/dev/shm/data.*not allowed'
+  sbatch_fails --stage-file=data:/dev/shm/%j
+  node_sentence "$OUT" 'n[0-2]' '/dev/shm/[0-9]+.*not allowed'
 }
 
 @test "a prefix of a root's name is not below that root" {
   input data 100000
-  sbatch_fails --stage-file=data:/tmpfile
-  node_sentence "$OUT" 'n[0-2]' '/tmpfile.*not allowed'
+  sbatch_fails --stage-file=data:/tmpfile%j
+  node_sentence "$OUT" 'n[0-2]' '/tmpfile[0-9]+.*not allowed'
 }
 
 @test "existing and different; existing and the same" {

@@ -33,6 +33,9 @@ TEST_CASE("the plugin reads two keys of the site's configuration") {
     CHECK(parse_site("StageFrom=Prolog-Script").is_script_first);
     CHECK_FALSE(parse_site("OnNodeFault=requeue").may_drop);
     CHECK(parse_site("OnNodeFault=Drop").may_drop);
+    CHECK(parse_site("DestRoots=/a, /b/c//,/").dest_roots ==
+          std::vector<std::string>{"/a", "/b/c", "/"});
+    CHECK(parse_site("DestRoots=").dest_roots.empty());
     CHECK_FALSE(parse_site("Enabled=No").is_enabled);
     CHECK_FALSE(parse_site("x\nEnabled=false").is_enabled);
 }

@@ -406,3 +406,25 @@ TEST_CASE("a vanished working directory is an error message") {
     side.on_option(world.directory + "/a", false);
     CHECK(side.on_options_parsed(host));
 }
+TEST_CASE("a destination that this host's DestRoots forbid is refused at submission") {
+    const SubmitWorld world;
+    world.scratch.write("stagecast.conf", "DestRoots=/scratch,/var/tmp/\n");
+    const auto submitted = [&](const std::string& value) {
+        SubmitSide side = world.side();
+        FakeHost host = world.host(Context::allocator);
+        side.on_option(value, false);
+        const Status done = side.on_options_parsed(host);
+        return done ? std::string{} : done.error().sentence();
+    };
+    for (const char* const allowed :
+         {"a", "a:b", "a:/scratch/b", "a:/scratch/", "a:/var/tmp/x/b", "a:/%u/b"}) {
+        CHECK(submitted(allowed).empty());
+    }
+    for (const char* const other : {"a:/etc/b", "a:/scratchy/b", "a:/scratch/../etc/b"}) {
+        CAPTURE(other);
+        CHECK_FALSE(submitted(other).empty());
+    }
+    CHECK(submitted("a:/etc/b")
+              .find("/etc/b: absolute destinations are not allowed there; this "
+                    "site allows them below /scratch, /var/tmp") != std::string::npos);
+}
