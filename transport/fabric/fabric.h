@@ -25,13 +25,8 @@
 
 namespace stage {
 
-inline constexpr std::size_t kMaxFabricNameBytes = 16;
 /// Limit of a place in a business card, bytes.
 inline constexpr std::size_t kMaxPlaceBytes = 128;
-/// Limit of an endpoint's description, bytes: 16 names of interfaces with addresses.
-inline constexpr std::size_t kMaxEndpointBytes = 8192;
-/// Fabrics that a member has endpoints in, at most.
-inline constexpr std::size_t kMaxFabrics = 8;
 
 /// What a member's own process has opened and no other process can be handed.
 class OpenedHere {
@@ -128,7 +123,7 @@ class Fabric {
     Fabric& operator=(const Fabric&) = delete;
     virtual ~Fabric() = default;
 
-    /// "udp": in cards, SETUP and reports. At most kMaxFabricNameBytes.
+    /// "udp": in cards, SETUP and reports. At most 16 bytes.
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// True if it carries a group's packets to all members; otherwise a relay's from one to the
     /// next.
