@@ -503,6 +503,25 @@ TEST_CASE("connections that end a few times delay a relay, and fail no member", 
     expect_all_released(world, plan.members);
 }
 
+// The dropped member is a child of the source for a while, with the blocks that it holds, and
+// the other one is lost before that ends.
+TEST_CASE("a dropped member takes no time from one that finishes and is lost", "[relay]") {
+    RelayPlan plan{.members = 3,
+                   .object_bytes = 5U << 20U,
+                   .delay = 120ms,
+                   .slow_finishes = {{1, 4500ms}},
+                   .stall_timeout = 6s,
+                   .refused_store = std::pair{2U, 3U},
+                   .drops_failed = true};
+    plan.cuts.emplace_back(1, 1500ms);
+    for (auto at = 2900ms; at < 7600ms; at += 200ms) {
+        plan.cuts.emplace_back(1, at);
+    }
+    RelayWorld world{plan};
+    world.run(60s);
+    expect_dropped(world, 3, {2});
+}
+
 TEST_CASE("a member that stops is left after a moment", "[relay]") {
     RelayWorld world{
         {.members = 8, .object_bytes = 64U << 20U, .stops = {{3, {.from = 1s, .until = 20s}}}}};

@@ -363,10 +363,12 @@ wire::Pulse RelayReceiver::pulse_down(Instant now) const {
 }
 
 /// What this part of the first tree holds, and who is in it, if that fits; by a further one a
-/// sign of life.
+/// sign of life. (The source waits for no block of a member that failed, so that one's blocks
+/// do not count, or it would not see that the others hold all.)
 wire::Pulse RelayReceiver::pulse_up(const Stripe& stripe) const {
     wire::Pulse pulse;
-    pulse.packets = own_blocks() + first().children.blocks_held();
+    const std::uint32_t own = outcome_.phase == Phase::failed ? 0 : own_blocks();
+    pulse.packets = own + first().children.blocks_held();
     if (&stripe != &stripes_.front()) {
         return pulse;
     }
