@@ -574,6 +574,25 @@ TEST_CASE("a member whose disk refuses a block ends the relay with its name", "[
     }
 }
 
+// The members behind the crashed one connect to its parent while that one ends.
+TEST_CASE("a member whose parent crashes as a relay ends hears why it ended", "[relay]") {
+    for (auto at = 1900ms; at < 2800ms; at += 20ms) {
+        CAPTURE(at.count());
+        RelayWorld world{{.members = 8,
+                          .object_bytes = 16U << 20U,
+                          .delay = 100ms,
+                          .crashes = {{3, at}},
+                          .firewalls = {{1, RelayPlan::Firewall::rejects}},
+                          .refused_store = std::pair{1U, 8U}}};
+        world.run(60s);
+        for (const std::uint32_t rank : {0U, 1U, 2U, 4U, 5U, 6U, 7U}) {
+            CAPTURE(rank);
+            CHECK(world.outcome(rank).phase == core::Phase::failed);
+            CHECK(world.outcome(rank).culprit == Rank{1});
+        }
+    }
+}
+
 TEST_CASE("where failed members are dropped the others complete", "[relay]") {
     RelayPlan plan{.members = 12, .object_bytes = 32U << 20U, .stall_timeout = 6s};
     plan.relay = GENERATE(Relay{}, Relay::tree(2), Relay::two_trees());

@@ -23,6 +23,7 @@ RelayChildren::RelayChildren(const CoreConfig& config,
                              const Holdings& holdings,
                              BufferPool& pool)
     : flow_{flow},
+      limits_{limits},
       run_max_{std::clamp(limits.send_bytes_max / config.chunk_bytes, 1U, 0xffffU)},
       holdings_{holdings},
       pool_{pool} {
@@ -117,7 +118,7 @@ void RelayChildren::tell_lacking(Rank child,
          out);
 }
 
-void RelayChildren::on_link(const LinkEvent& event) {
+void RelayChildren::on_link(Instant now, const LinkEvent& event) {
     const auto found = children_.find(event.peer);
     if (found == children_.end()) {
         return;
@@ -127,6 +128,7 @@ void RelayChildren::on_link(const LinkEvent& event) {
         round_trip_ = std::max(round_trip_, event.round_trip);
     } else {
         has_lost_ = has_lost_ || is_stopped_;
+        lost_at_ = now;
         forget(event.peer);
     }
 }
@@ -194,8 +196,10 @@ void RelayChildren::leave_block(Child& child) {
     }
 }
 
-void RelayChildren::stop() {
+void RelayChildren::stop(Instant now) {
     is_stopped_ = true;
+    const Duration way_here = limits_.end_timeout + limits_.round_trips * round_trip_;
+    has_lost_ = has_lost_ || (lost_at_ && now - *lost_at_ < way_here);
     for (auto& [rank, child] : children_) {
         leave_block(child);
         child.wanted.clear();

@@ -38,7 +38,7 @@ class RelayChildren {
     /// This member has learnt which blocks it held before: a child that requested one of them
     /// earlier gets LACKING now.
     void on_begun(ControlQueue& out);
-    void on_link(const LinkEvent& event);
+    void on_link(Instant now, const LinkEvent& event);
     void on_heard(Instant now, Rank child);
     /// This member was away for that long: its children are not to blame.
     void forgive(Instant now, Duration absence);
@@ -75,7 +75,7 @@ class RelayChildren {
     [[nodiscard]] bool has(Rank child) const { return children_.contains(child); }
     [[nodiscard]] bool is_empty() const { return children_.empty(); }
     /// True if every child confirmed RELEASE. One whose connection ended instead may come back
-    /// for it.
+    /// for it; and where one was lost shortly before, its own children may be on their way.
     [[nodiscard]] bool have_all_confirmed() const { return children_.empty() && !has_lost_; }
     /// The end of the blocks that children have requested so far; 0: none.
     [[nodiscard]] std::uint32_t requested_below() const { return requested_below_; }
@@ -98,7 +98,7 @@ class RelayChildren {
     /// say who is below it.
     [[nodiscard]] bool add_joined(RankSet& joined) const;
     /// No block is sent any more.
-    void stop();
+    void stop(Instant now);
     /// The longest RTT to a child so far.
     [[nodiscard]] Duration round_trip() const { return round_trip_; }
 
@@ -132,6 +132,7 @@ class RelayChildren {
                       ControlQueue& out) const;
 
     Flow flow_;
+    RelayLimits limits_;
     std::uint32_t run_max_;  ///< Chunks in one send.
     const Holdings& holdings_;
     BufferPool& pool_;
@@ -141,7 +142,8 @@ class RelayChildren {
     std::uint32_t requested_below_ = 0;
     Duration round_trip_{};
     bool is_stopped_ = false;
-    bool has_lost_ = false;  ///< A child, since it was stopped.
+    std::optional<Instant> lost_at_;  ///< When the connection of a child ended last.
+    bool has_lost_ = false;           ///< A child, since it was stopped or shortly before.
 };
 
 }  // namespace stage::core

@@ -262,7 +262,7 @@ void RelayReceiver::on_release(Instant now,
     outcome_.culprit = result->culprit;
     outcome_.why = result->why;
     outcome_.dropped = result->dropped;
-    end(result->phase);
+    end(now, result->phase);
 }
 
 void RelayReceiver::on_link(Instant now, const LinkEvent& event) {
@@ -270,7 +270,7 @@ void RelayReceiver::on_link(Instant now, const LinkEvent& event) {
         return;
     }
     Stripe& stripe = stripes_[event.flow.index()];
-    stripe.children.on_link(event);
+    stripe.children.on_link(now, event);
     if (!released_) {
         stripe.parent.on_link(now, event);
     }
@@ -492,7 +492,7 @@ void RelayReceiver::watch(Instant now) {
     if (const auto at = unheard_at(); at && now >= *at) {
         if (outcome_.phase == Phase::holding) {
             outcome_.is_end_unheard = true;
-            return end(Phase::released);
+            return end(now, Phase::released);
         }
         return fail(now,
                     {Blame::node,
@@ -586,7 +586,7 @@ void RelayReceiver::fail(Instant now, Error why) {
     control_.push(wire::PacketType::leave, first().parent.where(), wire::write(leave));
     outcome_.culprit = config_.own;
     outcome_.why = std::move(why);
-    end(Phase::failed);
+    end(now, Phase::failed);
     if (is_being_dropped()) {
         for (Stripe& stripe : stripes_) {
             stripe.children.dismiss(reassembly_.operations());
@@ -611,10 +611,10 @@ bool RelayReceiver::is_being_dropped() const {
     return config_.drops_failed && outcome_.phase == Phase::failed && !released_;
 }
 
-void RelayReceiver::end(Phase phase) {
+void RelayReceiver::end(Instant now, Phase phase) {
     outcome_.phase = phase;
     for (Stripe& stripe : stripes_) {
-        stripe.children.stop();
+        stripe.children.stop(now);
     }
 }
 

@@ -81,7 +81,7 @@ class RelayReceiver final : public Core {
     void order_finish();
     [[nodiscard]] bool is_being_dropped() const;
     void fail(Instant now, Error why);
-    void end(Phase phase);
+    void end(Instant now, Phase phase);
 
     /// The tree by which all goes that is not of one stripe.
     [[nodiscard]] Stripe& first() { return stripes_.front(); }

@@ -47,7 +47,7 @@ void RelaySource::on_datagrams(Instant now, std::span<const Datagram> datagrams)
 
 void RelaySource::on_links(Instant now, std::span<const LinkEvent> events) {
     for (const LinkEvent& event : events) {
-        on_link(event);
+        on_link(now, event);
     }
     work(now);
 }
@@ -161,9 +161,9 @@ void RelaySource::on_leave(Instant now, const wire::Ending& leave) {
     }
 }
 
-void RelaySource::on_link(const LinkEvent& event) {
+void RelaySource::on_link(Instant now, const LinkEvent& event) {
     if (event.flow.index() < stripes_.size()) {
-        stripes_[event.flow.index()].on_link(event);
+        stripes_[event.flow.index()].on_link(now, event);
     }
 }
 
@@ -318,7 +318,7 @@ void RelaySource::decide(Instant now) {
     outcome_.dropped = result_.dropped();
     released_ = release_of(result_, config_);
     for (RelayChildren& children : stripes_) {
-        children.stop();
+        children.stop(now);
         children.tell_all(wire::PacketType::release, wire::write(*released_), control_);
     }
     stays_until_ = now + 2 * (limits_.end_timeout + limits_.round_trips * first().round_trip());

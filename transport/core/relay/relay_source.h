@@ -53,7 +53,7 @@ class RelaySource final : public Core {
     void on_child_done(Instant now, const wire::Done& done);
     void on_pulse(Instant now, Rank child, const wire::Pulse& pulse);
     void on_leave(Instant now, const wire::Ending& leave);
-    void on_link(const LinkEvent& event);
+    void on_link(Instant now, const LinkEvent& event);
     void on_completion(Instant now, const Completion& done);
     void on_loaded(const Completion& done);
 
