@@ -34,6 +34,13 @@ class RelayDone {
     void on_parent() {
         reported_.clear();
         reported_at_ = kLongAgo;
+        own_said_at_.reset();
+    }
+    /// A packet of the parent arrived. A DONE that was sent more than an RTT before it was not
+    /// lost with its connection.
+    void on_heard(Instant now, Duration round_trip) {
+        has_reported_own_ =
+            has_reported_own_ || (own_said_at_ && now > *own_said_at_ + round_trip);
     }
 
     /// The body of a DONE that is due. A further one may be due at once.
@@ -44,7 +51,9 @@ class RelayDone {
         }
         wire::Done body{.ranks = done_.runs(wire::kMaxRankRuns, reported_)};
         reported_.add(body.ranks);
-        has_reported_own_ = has_reported_own_ || reported_.has(own_);
+        if (!own_said_at_ && reported_.has(own_)) {
+            own_said_at_ = now;
+        }
         reported_at_ = now;
         return body;
     }
@@ -55,7 +64,7 @@ class RelayDone {
         }
         return done_.count() >= subtree_ ? kLongAgo : reported_at_ + gather_;
     }
-    /// True once a parent has received that this member holds the object.
+    /// True once a parent has received that this member holds the object, as far as is known.
     [[nodiscard]] bool has_reported_own() const { return has_reported_own_; }
 
   private:
@@ -65,6 +74,7 @@ class RelayDone {
     RankSet done_;      ///< Members known to hold the object.
     RankSet reported_;  ///< The part of `done_` that the present parent has received.
     Instant reported_at_ = kLongAgo;
+    std::optional<Instant> own_said_at_;  ///< When a DONE named it to the present parent.
     bool has_reported_own_ = false;
 };
 

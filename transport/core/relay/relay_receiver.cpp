@@ -91,6 +91,9 @@ void RelayReceiver::on_datagram(Instant now, const Datagram& datagram) {
         stripe.parent.on_ready(now, datagram.header.rank);  // Before it counts as the parent's.
     }
     const bool is_parents = stripe.parent.on_packet(now, datagram.header.rank);
+    if (is_parents && &stripe == &first()) {
+        done_.on_heard(now, stripe.parent.round_trip());
+    }
     stripe.children.on_heard(now, datagram.header.rank);
     if (datagram.header.is_data()) {
         wants_blocks() && is_parents ? static_cast<void>(reassembly_.on_data(datagram))
