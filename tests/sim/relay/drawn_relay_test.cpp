@@ -221,6 +221,45 @@ bool is_cut_off(const RelayPlan& plan, const RelayWorld& world, std::uint32_t ra
                                   : outcome.culprit == own;
 }
 
+/// The time that a member needs between two cuts to gain one block and say so: the longest
+/// pause before an attempt to connect (500 ms), six ways (a connection's RTT, READY, OFFER,
+/// REQUEST, DATA), the block, and the time between two PULSEs (250 ms). Where the member's path
+/// drops long segments, each attempt to shorten them takes 500 ms.
+Duration time_to_gain(const RelayPlan& plan, std::uint32_t rank) {
+    const auto slow = plan.slow_links.find(rank);
+    const std::uint64_t rate = slow != plan.slow_links.end() ? slow->second : plan.bytes_per_s;
+    const auto narrow = plan.narrow_paths.find(rank);
+    const std::uint32_t narrowings = narrow != plan.narrow_paths.end() ? narrow->second : 0;
+    return 750ms + 6 * plan.delay + time_of(kBlockBytes, rate) + narrowings * 500ms;
+}
+
+/// A member whose connections are cut again and again for a stall timeout, each time before it
+/// gains a block, makes no progress. (With one other member a cut of the source is its own.)
+/// Nothing that it could do would change that, so it may be taken for stuck.
+bool is_cut_too_often(const RelayPlan& plan, std::uint32_t rank) {
+    if (rank == 0) {
+        return false;
+    }
+    std::vector<Duration> cuts{Duration{}};
+    for (const auto& [cut, at] : plan.cuts) {
+        if (cut == rank || (cut == 0 && plan.members == 2)) {
+            cuts.push_back(at);
+        }
+    }
+    std::ranges::sort(cuts);
+    const Duration needed = time_to_gain(plan, rank);
+    Duration from = cuts.front();
+    Duration before = from;
+    for (const Duration at : cuts) {
+        from = at - before < needed ? from : at;
+        before = at;
+        if (at + needed - from >= plan.stall_timeout) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Only those that cannot go on are named or dropped, and all others complete if they may.
 void expect_right_end(const RelayPlan& plan, const RelayWorld& world) {
     INFO(text_of(plan));
@@ -230,6 +269,11 @@ void expect_right_end(const RelayPlan& plan, const RelayWorld& world) {
     }
     if (plan.refused_store) {
         failing.insert(plan.refused_store->first);
+    }
+    for (std::uint32_t rank = 1; rank < plan.members; ++rank) {
+        if (is_cut_too_often(plan, rank)) {
+            failing.insert(rank);
+        }
     }
     const bool goes_on = plan.drops_failed && failing.size() + 1 < plan.members;
     CHECK(world.faults().empty());
@@ -253,6 +297,7 @@ void expect_right_end(const RelayPlan& plan, const RelayWorld& world) {
         // (A source whose receivers have all crashed need not have read all of it. Where a
         // member crashed, others may have had no time to finish.)
         CHECK((outcome.held_at || rank == 0 || plan.refused_store ||
+               is_cut_too_often(plan, rank) ||
                (!plan.crashes.empty() && !plan.slow_finishes.empty())));
     }
 }
