@@ -239,7 +239,6 @@ Status check_here(SpankHandle& handle,
         }
     }
     for (const StageSpec& spec : specs) {
-        TRY(check_destination(spec, site.dest_roots));
         if (const Status source = check_on_submit_host(handle, spec); !source) {
             return source;
         }
@@ -248,6 +247,7 @@ Status check_here(SpankHandle& handle,
             !seen) {
             return seen;
         }
+        TRY(check_destination(spec, site.dest_roots));
     }
     return {};
 }
