@@ -39,7 +39,7 @@ is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
   wait_for 10 is n1 staged_bytes_total 3000000
   wait_for 10 is n1 stage_seconds_count 1
   wait_for 10 is n1 stages_begun_total $((begun + 1))
-  srun_fails --stage-file=data:/nowhere/data
+  srun_fails --stage-file=data:/nowhere/%j
   wait_for 10 is n1 'stages_total{role="job",verdict="failed",blame="user"}' 1
   wait_for 10 is n1 'stages_total{role="job",verdict="ok"}' 1
 }
