@@ -92,13 +92,6 @@ class SharedObject {
     std::string bytes_;
 };
 
-/// What `slurmd -V` prints, or where there is no slurmd `sinfo -V`: neither asks slurmctld.
-std::string version_printed() {
-    return output_of(
-        "PATH=$PATH:/usr/sbin:/usr/local/sbin; slurmd -V 2>/dev/null || "
-        "sinfo -V 2>/dev/null");
-}
-
 std::string first_line(const std::string& path) {
     std::ifstream file{path};
     std::string line;
@@ -132,16 +125,31 @@ std::optional<std::time_t> began_at(const std::string& process) {
            static_cast<std::time_t>(ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
-std::optional<std::time_t> slurmd_began_at() {
+/// The directory in /proc of the slurmd that began first; empty: none is seen.
+std::string slurmd_process() {
+    std::string found;
     std::optional<std::time_t> first;
     std::error_code error;
     for (const auto& process : std::filesystem::directory_iterator{"/proc", error}) {
-        if (first_line(process.path().string() + "/comm") == "slurmd") {
-            const auto began = began_at(process.path().string());
-            first = first && (!began || *first < *began) ? first : began;
+        const std::string path = process.path().string();
+        if (first_line(path + "/comm") != "slurmd") {
+            continue;
+        }
+        const auto began = began_at(path);
+        if (began && (!first || *began < *first)) {
+            first = began;
+            found = path;
         }
     }
-    return first;
+    return found;
+}
+
+/// What the slurmd that runs prints for -V, otherwise those in PATH: a host may have a second
+/// Slurm, which must not judge the plugin of the first. None of them asks slurmctld.
+std::string version_printed(const std::string& slurmd) {
+    const std::string own = slurmd.empty() ? "" : slurmd + "/exe -V 2>/dev/null || ";
+    return output_of("PATH=$PATH:/usr/sbin:/usr/local/sbin; " + own +
+                     "slurmd -V 2>/dev/null || sinfo -V 2>/dev/null");
 }
 
 /// PlugStackConfig= of a slurm.conf; empty if it has none.
@@ -198,7 +206,9 @@ std::optional<SlurmRelease> release_in(const std::string& printed) {
 }
 
 SlurmHere slurm_here() {
-    return {.release = release_in(version_printed()), .slurmd_began_at = slurmd_began_at()};
+    const std::string slurmd = slurmd_process();
+    return {.release = release_in(version_printed(slurmd)),
+            .slurmd_began_at = slurmd.empty() ? std::nullopt : began_at(slurmd)};
 }
 
 Finding judge_plugin(const std::string& plugin, const SlurmHere& here) {
