@@ -14,7 +14,7 @@
 namespace stage {
 
 struct PortHolder {
-    bool listens = false;  ///< Else a connection has the port as its own.
+    bool listens = false;  ///< False: a connection has the port as its own.
     Address peer;          ///< The peer of a connection.
     std::uint32_t uid = 0;
 };

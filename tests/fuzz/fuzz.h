@@ -19,7 +19,7 @@ namespace stage {
 [[nodiscard]] bool fuzz_one(Bytes input);
 
 struct FuzzSeed {
-    std::string name;  ///< Of the file in corpus/.
+    std::string name;  ///< The file's name in corpus/.
     std::vector<std::byte> bytes;
 };
 

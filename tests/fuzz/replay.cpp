@@ -17,7 +17,7 @@
 namespace stage {
 namespace {
 
-/// As exit statuses that nothing else has: a sanitizer ends a process with 1.
+/// Exit statuses that nothing else has: a sanitizer ends a process with 1.
 enum class End { accepted = 64, refused = 65, failed };
 
 /// An input that takes longer is a failure, too, seconds.

@@ -18,7 +18,7 @@ namespace stage::test {
 struct Faults {
     std::uint64_t seed = 1;
     std::uint32_t drop_ppm = 0;       ///< A burst of losses begins.
-    std::uint32_t burst_packets = 1;  ///< Then this number in a row is lost.
+    std::uint32_t burst_packets = 1;  ///< The number lost in a row.
     std::uint32_t duplicate_ppm = 0;
     std::uint32_t corrupt_ppm = 0;  ///< One bit is turned.
     std::uint32_t reorder_ppm = 0;  ///< The packet is overtaken

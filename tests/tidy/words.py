@@ -1,7 +1,7 @@
 """Finds banned words (banned_words.txt) in comments, strings and identifiers of all text files.
 
 An identifier is split into its words: `is_told`, `isTold` and `kTold` contain "told".
-Also finds comments of the product that begin in the middle of a sentence.
+Also finds comments of sources that begin in the middle of a sentence.
 """
 
 import os
@@ -66,15 +66,15 @@ RIGHT = [{"spank/a.h": "// The untold part; retold\n"}, {"spank/a.h": "// as the
          {"pmix/a.cpp": "// so, many\n"}, {"docs/GLOSSARY.md": "whom"},
          {"tests/fuzz/corpus/spec/a": "told"}]
 
-PRODUCT = ("spank/", "stager/", "transport/", "pmix/")
-FIRST = re.compile(r"(?P<before>.*?)///<?[ \t]*(?P<first>Of|And|Or|As|The same)\b")
+SOURCES = ("spank/", "stager/", "transport/", "pmix/", "tests/")
+FIRST = re.compile(r"(?P<before>.*?)///<?[ \t]*(?P<first>Of|And|Or|As|The same|Unless|Whose|Else)\b")
 CONTINUED = re.compile(r"[ \t]*///")
 
 
 def find_half_sentences(tree):
     """Finds /// comments that begin with a word which needs the code, or another comment, before it."""
     for path, text in tree.texts.items():
-        if path.startswith(PRODUCT) and path.endswith((".h", ".cpp", ".c")):
+        if path.startswith(SOURCES) and path.endswith((".h", ".cpp", ".c")):
             previous = ""
             for number, line in enumerate(text.splitlines(), 1):
                 match = FIRST.match(line)
@@ -87,7 +87,8 @@ def find_half_sentences(tree):
 FIRST_WRONG = [{"spank/a.h": "int rank;  ///< Of the root.\n"},
                {"stager/a.cpp": "/// The same for a directory.\n"},
                {"pmix/a.h": "/// As above.\n"}, {"transport/a.h": "    /// Or stopped.\n"},
-               {"stager/a.c": "int a;  /// And b.\n"}]
+               {"stager/a.c": "int a;  /// And b.\n"}, {"tests/unit/a.cpp": "/// As above.\n"},
+               {"tests/sim/a.h": "int a;  ///< Else of b.\n"}]
 FIRST_RIGHT = [{"spank/a.h": "int rank;  ///< The root's.\n"},
                {"pmix/a.h": "/// Reads the names.\n/// Of two the first counts.\n"},
-               {"pmix/a.h": "/// Office hours.\n"}, {"tests/unit/a.cpp": "/// As above.\n"}]
+               {"pmix/a.h": "/// Office hours.\n"}, {"tests/net/a.py": "/// As above.\n"}]

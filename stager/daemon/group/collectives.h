@@ -21,8 +21,8 @@ class Collectives {
   public:
     /// What a contribution has led to, beyond what was sent and delivered.
     struct Step {
-        bool is_allowed = true;                               ///< Else its link must be closed.
-        std::optional<Failure> failure{};                     ///< The stage can't go on.
+        bool is_allowed = true;            ///< False: its link must be closed.
+        std::optional<Failure> failure{};  ///< The stage can't go on.
         std::optional<std::vector<Contribution>> outcomes{};  ///< At the root: of all nodes.
     };
 

@@ -50,7 +50,7 @@ class PlaceTicket {
     const DataPorts& ports_;
     StagePlaces& places_;
     std::optional<StagePlaces::Ticket> ticket_;
-    bool has_place_ = false;  ///< Else `ticket_` waits for it.
+    bool has_place_ = false;  ///< False: `ticket_` waits for it.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

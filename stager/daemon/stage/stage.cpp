@@ -498,7 +498,7 @@ void Stage::obey(group::BeginEpoch& command) {
     }
 }
 
-/// Unless this node has reported that it has the files, which is true then.
+/// Fails here unless this node has reported that it has the files, which is true then.
 void Stage::obey(group::Drop& command) {
     if (is_open() && state_ != StageState::reported) {
         reason_ = std::move(command.failure);

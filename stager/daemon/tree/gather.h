@@ -39,7 +39,7 @@ class Gather {
     /// Returns false and adds nothing if it is neither, or has contributed before.
     [[nodiscard]] bool add(Rank from, std::vector<Contribution> contributions);
 
-    /// Unless `child` has contributed, nothing is awaited of it; of each of `below` it is.
+    /// Awaits `below` in place of `child`, unless `child` has contributed.
     void replace(Rank child, const std::vector<Rank>& below);
 
     /// Whether this node and all children have contributed.

@@ -57,7 +57,7 @@ class SmallWorld {
         own(below);
     }
 
-    /// Of all that is there, seen from within.
+    /// The names of all that is there, seen from within.
     static std::set<std::string> names() {
         std::set<std::string> all;
         constexpr auto kSkip = std::filesystem::directory_options::skip_permission_denied;

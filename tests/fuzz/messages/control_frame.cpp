@@ -31,7 +31,7 @@ Cut read_whole(Bytes stream) {
     return cut;
 }
 
-/// The same through a FrameReader.
+/// Reads the frames through a FrameReader.
 Cut read_pieces(Bytes stream, Bytes lengths) {
     Cut cut;
     FrameReader reader{kLimit};

@@ -222,7 +222,7 @@ class StageGroup {
     bool was_late_ = false;
 };
 
-/// As happen() reads it.
+/// An event as happen() reads it.
 std::uint8_t event(unsigned what, unsigned rank) {
     return static_cast<std::uint8_t>(what + 16U * rank);
 }

@@ -8,14 +8,14 @@
 
 namespace stage {
 
-/// Of a source's object; the input has its number of blocks.
+/// The shape of a source's object; the input has its number of blocks.
 inline core::ObjectShape driven_shape(ByteReader& input) {
     const std::uint32_t blocks = 1U + input.u8() % 6U;
     return {.blocks = blocks,
             .object_bytes = std::uint64_t{blocks - 1} * kBlockBytes + kDrivenLastBytes};
 }
 
-/// Of a member `own`; the source has rank 0.
+/// The configuration of member `own`; the source has rank 0.
 inline core::CoreConfig driven_member(std::uint16_t own) {
     core::CoreConfig config;
     config.own = Rank{own};

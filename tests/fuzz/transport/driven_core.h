@@ -21,12 +21,12 @@ namespace stage {
 
 inline constexpr std::uint16_t kDrivenMembers = 5;
 inline constexpr std::uint16_t kDrivenChunkBytes = wire::kMinChunkBytes + 64;
-/// Of a relay: what TCP carries.
+/// The chunk size of a relay: what TCP carries.
 inline constexpr std::uint32_t kRelayChunkBytes = 16384;
-/// Of the last block of an object; those before are full.
+/// The bytes of the last block of an object; those before are full.
 inline constexpr std::uint32_t kDrivenLastBytes = 1300;
 
-/// Of multicast: there are no connections.
+/// The connections of a multicast core: there are none.
 struct NoConnections {
     static constexpr bool kHasLinks = false;
 
@@ -70,7 +70,8 @@ class DrivenCore {
     static constexpr int kEventsMax = 400;
     static constexpr int kTurnsMax = 20'000;
     static constexpr int kBatchesMax = 10'000;
-    static constexpr std::uint32_t kPacketsMax = 64;  ///< Of one send, as a kernel takes.
+    static constexpr std::uint32_t kPacketsMax =
+        64;  ///< The packets of one send, as a kernel takes.
 
     static constexpr bool is_over(core::Phase phase) {
         return phase == core::Phase::released || phase == core::Phase::failed ||
@@ -400,7 +401,7 @@ class DrivenCore {
         watch_.check_outcome(now);
     }
 
-    /// Of a receiver: every block that was offered. The source reads its own.
+    /// True if a receiver has every block that was offered. The source reads its own.
     [[nodiscard]] bool is_whole() const {
         std::size_t held = stored_.size();
         for (const core::BlockRun& run : config_.held_before) {

@@ -35,7 +35,7 @@ constexpr Algorithm kAll[] = {kOurs, kFec, kRing, kBitmap, kRepeat, kPipeline, k
 struct Cell {
     std::uint16_t members = 0;
     std::uint32_t loss_ppm = 0;
-    bool is_bursty = false;  ///< The same mean, 50 packets at a time.
+    bool is_bursty = false;  ///< That mean, 50 packets at a time.
 };
 
 struct Row {

@@ -78,7 +78,7 @@ class Receiver final : public Node {
     void on_control(Instant, const core::Datagram& datagram) override {
         answer(datagram.body[0]);
     }
-    /// As long as the bitmap is, if a packet takes that; what it says is said by runs.
+    /// Answers with as many bytes as the bitmap has, if a packet takes that, written as runs.
     void answer(std::byte round) {
         const auto runs = missing(chunks());
         std::vector<std::byte> body = ByteWriter{}

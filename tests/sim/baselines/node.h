@@ -73,7 +73,7 @@ class Node : public core::Core {
                      core::SendBatch& batch,
                      core::Destination to,
                      core::ChunkSet& wanted);
-    /// Of what is missing below a chunk, as much as a packet takes.
+    /// The runs of chunks missing below a chunk, as many as a packet takes.
     [[nodiscard]] std::vector<std::byte> missing(std::uint32_t below) const;
     using Visit = std::function<void(std::uint32_t chunk)>;
     /// Each chunk that such a body names.

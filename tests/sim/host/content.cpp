@@ -66,7 +66,7 @@ Performed Content::perform(const core::Operation& operation, MutableBytes buffer
     return io_->perform(operation, buffer);
 }
 
-/// Of what is in memory by now, some chunk became wrong there.
+/// Makes some chunk of what is in memory by now wrong there.
 void Content::flip(BlockIndex block, MutableBytes buffer) {
     const std::size_t each = object_.held_chunk_bytes();
     const std::size_t end = object_.held_bytes(block.value());
@@ -95,7 +95,7 @@ Result<SourceBlock> Content::read(BlockIndex block, MutableBytes room) {
     return SourceBlock{.length = block_length(block), .leaf = xxh3_128(bytes)};
 }
 
-/// As FileSink has it: a manifest's blocks wait for the first one, all others for all of these.
+/// Orders as FileSink does: a manifest's blocks wait for the first, others for all of these.
 bool Content::must_wait(BlockIndex block) const {
     const bool is_manifest = block.value() < plan_.manifest_blocks;
     const std::size_t first =

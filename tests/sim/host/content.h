@@ -55,10 +55,10 @@ class Content final : public ObjectIo, private BlockSource, private BlockSink {
     Prng& prng_;
     Complain complain_;
     std::unique_ptr<ObjectIo> io_;      ///< The real one.
-    std::vector<std::uint8_t> stored_;  ///< Of each block, how often.
-    std::vector<std::uint8_t> before_;  ///< Of each block: it was here before.
+    std::vector<std::uint8_t> stored_;  ///< How often each block was stored.
+    std::vector<std::uint8_t> before_;  ///< Whether each block was here before.
     std::uint32_t blocks_stored_ = 0;
-    bool may_be_coded_;  ///< Then one code speaks of all blocks, and they come again.
+    bool may_be_coded_;  ///< One code speaks of all blocks, and they come again.
     std::uint32_t accesses_ = 0;
     bool has_finished_ = false;
     std::uint64_t chunks_stored_ = 0;

@@ -88,7 +88,7 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Dependencies& world)
     seal_.prepare(Rank{plan.source});
 }
 
-/// As in broadcast.cpp: the source hears nothing by multicast.
+/// Makes the flows as broadcast.cpp does: the source hears nothing by multicast.
 std::unique_ptr<Flows> Host::make_flows() {
     if (plan_.stream_flows < 2 || &own_ == &plan_.member[plan_.source]) {
         return nullptr;

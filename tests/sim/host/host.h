@@ -126,7 +126,7 @@ class Host final : private Watcher {
     Instant cpu_busy_until_{};
     Instant wake_ = kNever;    ///< The next turn;
     Instant queued_ = kNever;  ///< an event that looks for it then, or sooner.
-    Duration late_{};          ///< Of the next wake-up, by chance.
+    Duration late_{};          ///< The delay of the next wake-up, by chance.
     bool is_dead_ = false;
     bool is_aborted_ = false;
     std::optional<Instant> held_at_;

@@ -20,7 +20,7 @@ namespace stage::sim {
 class Inbox {
   public:
     struct Arrival {
-        Instant at;  ///< Of the last of them.
+        Instant at;  ///< When the last packet arrives.
         TrainUse train;
         PacketMask mask = 0;
 
@@ -115,7 +115,7 @@ class Inbox {
         return arrivals_.begin() + static_cast<std::ptrdiff_t>(first_);
     }
 
-    std::uint64_t bytes_max_;  ///< Of each socket.
+    std::uint64_t bytes_max_;  ///< The capacity of each socket.
     std::vector<Arrival> arrivals_;
     std::size_t first_ = 0;                 ///< Those before it were taken.
     std::array<std::uint64_t, 2> bytes_{};  ///< To the host alone, to the group.

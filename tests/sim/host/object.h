@@ -24,7 +24,7 @@ class Object {
     // As cores and links count.
     /// 0 for a hole. Of a block after the object's: of parities.
     [[nodiscard]] std::uint32_t chunks(std::uint32_t block) const;
-    /// Of all blocks.
+    /// The number of chunks of all blocks.
     [[nodiscard]] std::uint64_t chunks_all() const;
     [[nodiscard]] bool is_hole(std::uint32_t block) const;
     /// The length of a chunk, or of a parity.
@@ -41,11 +41,11 @@ class Object {
     [[nodiscard]] std::uint32_t held_bytes_max() const;
     void fill(std::uint32_t block, MutableBytes bytes) const;
     [[nodiscard]] bool is_right(std::uint32_t block, Bytes bytes) const;
-    /// As cores pass it on: with the digest of what members hold.
+    /// Describes a block as cores pass it on: with the digest of what members hold.
     [[nodiscard]] wire::Descriptor describe(std::uint32_t block) const;
 
   private:
-    /// Of a block that is no hole, or as if it were none.
+    /// The number of chunks of a block, taken as one that is no hole.
     [[nodiscard]] std::uint32_t cuts(std::uint32_t block) const {
         return (plan_.block_bytes[block] + cut_ - 1U) / cut_;
     }

@@ -9,7 +9,7 @@
 namespace stage::sim {
 namespace {
 
-constexpr std::uint32_t kAtOnceBytesMax = 64U << 10U;  ///< As of verify_at_once().
+constexpr std::uint32_t kAtOnceBytesMax = 64U << 10U;  ///< The limit of verify_at_once().
 constexpr std::uint64_t kStepChance = 0x64697374U;
 
 }  // namespace
@@ -56,7 +56,7 @@ Duration SimDisk::time_of(const core::Operation& operation) {
            Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / rate / share)};
 }
 
-/// Of one step in four.
+/// Delays one step in four.
 Duration SimDisk::lateness() {
     if (plan_.disk_step_late_max <= Duration::zero() || !steps_.chance_ppm(250'000)) {
         return {};

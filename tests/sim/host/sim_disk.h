@@ -38,7 +38,7 @@ class SimDisk final : public Disk {
 
     struct Did {
         std::uint64_t deferred = 0;  ///< Stores whose place was not known.
-        /// Of these, those whose completion was not found with others'.
+        /// Deferred stores whose completion was not found with others'.
         std::uint64_t apart = 0;
         std::uint64_t together = 0;  ///< Times that several completions were taken.
         std::uint64_t left = 0;      ///< Operations not taken when the member ended.
@@ -70,7 +70,7 @@ class SimDisk final : public Disk {
     const Plan& plan_;
     const MemberPlan& own_;
     Dependencies world_;
-    Prng steps_;  ///< Of its own, so that what a seed draws besides stays what it was.
+    Prng steps_;  ///< Separate, so that what a seed draws besides stays what it was.
     DiskJobs jobs_;
     std::vector<Order> orders_;
     bool is_busy_ = false;        ///< The thread is, or is about to be.

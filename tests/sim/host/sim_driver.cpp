@@ -92,7 +92,7 @@ Duration SimDriver::spacing_of(const Train& train) const {
                         .time_of(train.body_bytes + core::kWireOverheadBytes));
 }
 
-/// As a kernel stamps arrivals: by the host's clock, and never quite exactly.
+/// Stamps arrivals as a kernel does: by the host's clock, and never quite exactly.
 Instant SimDriver::stamp(const Inbox::Arrival& arrival, std::uint32_t index, Duration each) {
     const auto later =
         static_cast<std::uint32_t>(std::bit_width(arrival.mask)) - 1 - std::min(index, 63U);

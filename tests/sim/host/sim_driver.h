@@ -76,7 +76,7 @@ class SimDriver final : public Driver {
     Prng& prng_;
     std::size_t tag_bytes_;
     Inbox inbox_;
-    std::vector<Inbox::Arrival> arrivals_;  ///< Of the last receive().
+    std::vector<Inbox::Arrival> arrivals_;  ///< The last receive()'s.
     std::vector<std::byte> buffer_;         ///< Their packets, one after the other.
     DriverCounters counters_;
     std::uint32_t taken_ = 0;

@@ -139,7 +139,7 @@ void SimFlow::stop() {
     inbox_.clear();
 }
 
-/// Of what the thread does next: too few cores for many threads.
+/// The delay of what the thread does next: too few cores for many threads.
 Duration SimFlow::lateness() {
     Duration late = plan_.wake_latency + own_.wake_latency;
     if (plan_.flow_late_max > Duration::zero() && world_.prng.below(8) == 0) {

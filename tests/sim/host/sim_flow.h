@@ -66,7 +66,7 @@ class SimFlow final : public FlowFeed {
     Instant queued_ = kNever;              ///< When the thread wakes up.
     std::optional<FlowBatch> reading_;     ///< In the thread's hands,
     std::uint64_t heard_before_ = 0;       ///< which began when this was heard.
-    std::vector<ReceivedPacket> packets_;  ///< Of that batch.
+    std::vector<ReceivedPacket> packets_;  ///< The packets of that batch.
     std::array<std::vector<std::byte>, kFlowSets> buffers_;
     std::vector<FlowBatch> free_;
     std::deque<FlowBatch> ready_;

@@ -66,7 +66,7 @@ class WatchedCore final : public core::Core {
     [[nodiscard]] const Did& did() const { return did_; }
 
   private:
-    /// Of each chunk of a block in memory: is it there?
+    /// Whether each chunk of a block is in memory.
     using Chunks = std::vector<std::uint8_t>;
 
     void refresh();
@@ -93,8 +93,8 @@ class WatchedCore final : public core::Core {
     std::vector<std::uint8_t> leases_;  ///< By ticket - 1; 0: ended.
     std::vector<Chunks> buffers_;
     std::vector<std::uint16_t> free_;      ///< Buffers.
-    std::vector<std::uint16_t> resident_;  ///< Of each block, 1 + its buffer, or 0.
-    std::deque<core::ParityCode> codes_;   ///< Of the last operations, small.
+    std::vector<std::uint16_t> resident_;  ///< 1 + each block's buffer, or 0.
+    std::deque<core::ParityCode> codes_;   ///< The last operations' codes, small.
     std::uint64_t last_number_ = 0;
     std::array<std::uint64_t, 16> heard_{};
     std::array<std::uint64_t, 16> heard_bytes_{};

@@ -9,15 +9,15 @@ namespace stage::sim {
 namespace {
 
 constexpr std::size_t kSegmentBytes = 1448;
-/// Of a segment or packet: Ethernet with preamble and gap, IP, TCP with time stamps. (UDP's is
-/// shorter by what its packets are sealed with.)
+/// The headers of a segment or packet: Ethernet with preamble and gap, IP, TCP with time
+/// stamps. (UDP's is shorter by what its packets are sealed with.)
 constexpr std::size_t kHeaderBytes = 90;
 /// Between two calls: what was lost in the first has arrived.
 constexpr Duration kBetweenCalls = std::chrono::seconds{4};
 
 constexpr std::size_t kStackBytes = 256U << 10U;
 
-/// Of the rank that runs: the code of MPI's callers names neither.
+/// The rank that runs: the code of MPI's callers names neither.
 MpiWorld* world_here = nullptr;
 int rank_here = 0;
 

@@ -28,11 +28,12 @@ struct MpiCosts {
     Duration multicast{};           ///< for the packets of one multicast message,
     Duration packet_out{};          ///< for each of them,
     Duration packet_in{};           ///< and for one that arrives.
-    std::uint64_t bytes_per_s = 0;  ///< Of each link, in each direction.
-    Duration propagation{};         ///< Of each link. A message takes two.
-    std::uint32_t loss_ppm = 0;     ///< Of packets and segments, on the way to each rank.
-    Duration timeout{};             ///< Until a lost segment that was alone is sent again,
-    Duration probe{};               ///< and until one that was the last of several is.
+    std::uint64_t bytes_per_s = 0;  ///< The rate of each link and direction.
+    Duration propagation{};         ///< Each link's. A message takes two.
+    std::uint32_t loss_ppm =
+        0;               ///< The share of packets and segments lost on the way to each rank.
+    Duration timeout{};  ///< Until a lost segment that was alone is sent again,
+    Duration probe{};    ///< and until one that was the last of several is.
 };
 
 class MpiWorld {
@@ -115,7 +116,7 @@ class MpiWorld {
         bool is_polling = false;
         bool has_news = false;
         bool is_over = false;
-        int hops = 0;  ///< Of the current call's message; -1: it is not here.
+        int hops = 0;  ///< The current message's; -1: it is not here.
         int next_request = 0;
         std::map<int, Request> requests{};
         std::deque<Packet> packets{};
@@ -128,7 +129,7 @@ class MpiWorld {
         int to = 0;
         std::size_t wire_bytes = 0;
         Duration delay{};  ///< By loss, of a segment.
-        Packet packet{};   ///< Of multicast.
+        Packet packet{};   ///< A multicast packet.
         Message* message = nullptr;
     };
 
@@ -153,7 +154,7 @@ class MpiWorld {
     std::vector<std::unique_ptr<Process>> processes_;
     std::map<std::pair<int, int>, Channel> channels_;
     Parking<Flight> flights_;
-    ucontext_t context_{};  ///< Of the events.
+    ucontext_t context_{};  ///< The events' context.
     const std::function<void()>* program_ = nullptr;
     bool is_stuck_ = false;
     std::vector<Call> calls_;

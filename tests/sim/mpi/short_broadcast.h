@@ -13,7 +13,7 @@ class ShortBroadcast {
     /// Each rank of a world makes one, at the same time.
     ShortBroadcast();
     void broadcast(MutableBytes bytes, int source);
-    /// The same; returns an error of the simulated MPI.
+    /// Broadcasts; returns an error of the simulated MPI.
     [[nodiscard]] int try_broadcast(MutableBytes bytes, int source);
     /// After the last call.
     void close();

@@ -47,7 +47,7 @@ constexpr MpiCosts kRdma{.send = nanoseconds{300},
                          .loss_ppm = 0,
                          .timeout = {},
                          .probe = {}};
-/// The same network, and multicast by RDMA, too: a packet costs twice what a message does.
+/// That network, and multicast by RDMA, too: a packet costs twice what a message does.
 constexpr MpiCosts kVerbs{.send = nanoseconds{300},
                           .receive = nanoseconds{300},
                           .multicast = {},
@@ -120,7 +120,7 @@ std::vector<MpiWorld::Call> measure(Way way, const Case& what) {
     return world.calls();
 }
 
-/// Of a call with as much behind it as later ones have.
+/// The time of a call with as much behind it as later ones have.
 Duration steady(Way way, Case what) {
     what.calls = 40;
     return measure(way, what).back().last();

@@ -39,7 +39,7 @@ class Link {
     [[nodiscard]] bool carry_one(Instant now, std::uint32_t bytes);
 
     std::uint64_t rate_;
-    Duration queue_;        ///< As the time that a full one takes.
+    Duration queue_;        ///< The time that a full one takes.
     Duration bucket_;       ///< Also as a time.
     Instant busy_until_{};  ///< May lie in the past, by the bucket.
     std::uint64_t carried_ = 0;

@@ -200,7 +200,7 @@ void Network::arrive_at_switch(std::uint64_t index) {
     }
 }
 
-/// Of `mask`, each with this chance.
+/// Draws from the packets of `mask`, each with this chance.
 PacketMask Network::draw(std::uint32_t ppm, PacketMask mask) {
     PacketMask drawn = 0;
     if (ppm > 0) {

@@ -90,7 +90,7 @@ class Network {
     Deliver deliver_;
     TrainYard yard_;
     Parking<Flight> flights_;
-    std::vector<Link> up_;  ///< Of each member, by rail.
+    std::vector<Link> up_;  ///< The links of each member, by rail.
     std::vector<Link> down_;
     std::vector<Instant> burst_until_;
     /// This number of packets passes before the next loss.

@@ -15,7 +15,7 @@
 
 namespace stage::sim {
 
-/// Of a train's packets, bit i for the i-th.
+/// A set of a train's packets, bit i for the i-th.
 using PacketMask = std::uint64_t;
 inline constexpr std::uint32_t kPacketsMax = 64;
 
@@ -24,12 +24,12 @@ struct Train {
     std::uint16_t from = 0;
     bool to_group = false;
     std::uint16_t to = 0;
-    wire::Header header;  ///< Of the first.
+    wire::Header header;  ///< The first packet's.
     std::uint32_t count = 1;
-    std::uint32_t body_bytes = 0;       ///< Of each on the links,
-    std::uint32_t last_body_bytes = 0;  ///< but of the last.
-    std::vector<std::byte> bytes;       ///< As members send and receive them (object.h).
-    std::size_t packet_bytes = 0;       ///< Of each of these packets but the last.
+    std::uint32_t body_bytes = 0;       ///< On the links, each packet's but the last.
+    std::uint32_t last_body_bytes = 0;  ///< On the links, the last packet's.
+    std::vector<std::byte> bytes;       ///< What members send and receive (object.h).
+    std::size_t packet_bytes = 0;       ///< The size of each of `bytes`, but the last.
     Duration spacing{};                 ///< From one to the next where they enter.
 
     [[nodiscard]] std::uint32_t body_bytes_of(std::uint32_t index) const {

@@ -35,28 +35,28 @@ struct LossPlan {
 /// What is wrong with one member.
 struct MemberPlan {
     Duration clock_offset{};
-    std::optional<Duration> leap_at;  ///< Then its clock leaps forward,
-    Duration leap{};                  ///< by so much,
-    Duration stamp_leap{};            ///< and that of its kernel's stamps by this, any way.
+    std::optional<Duration> leap_at;  ///< When its clock leaps forward.
+    Duration leap{};                  ///< How far its clock leaps.
+    Duration stamp_leap{};            ///< How far its kernel's stamps leap, either way.
     Duration start_at{};              ///< Its process isn't there before.
     bool is_newer = false;  ///< It says more than this version knows, but nothing critical.
     std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
-    std::optional<Duration> hears_group_until;    ///< Then no switch forwards it to there,
-    std::optional<Duration> hears_group_from;     ///< until then.
+    std::optional<Duration> hears_group_until;    ///< The group stops reaching it then.
+    std::optional<Duration> hears_group_from;     ///< The group reaches it from then on.
     std::uint32_t path_body_max = 0;              ///< Larger bodies are dropped; 0: none is.
     Duration packet_cost{};                       ///< CPU time for a received packet.
     Duration wake_latency{};                      ///< From an arrival to the loop.
     std::uint64_t downlink_bytes_per_s = 0;       ///< 0: the plan's.
     std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
-    std::optional<Duration> disk_stands_at;       ///< Then its disk completes nothing,
-    Duration disk_stands_for{};                   ///< for this time;
-    std::optional<Duration> disk_full_at;         ///< then its stores say that it is full,
-    Duration disk_full_for{};                     ///< for this time.
+    std::optional<Duration> disk_stands_at;       ///< When its disk begins to stand.
+    Duration disk_stands_for{};                   ///< How long it completes nothing.
+    std::optional<Duration> disk_full_at;         ///< When its disk is full.
+    Duration disk_full_for{};                     ///< How long its stores fail.
     std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
     bool finish_fails = false;
     Duration finish_takes{};                    ///< More than a disk's latency.
     bool holds_already = false;                 ///< The object, from an earlier time.
-    std::vector<core::BlockRun> held_before{};  ///< Or parts of it; in order, and apart.
+    std::vector<core::BlockRun> held_before{};  ///< Parts of it, in order and apart.
     bool is_disk_stuck = false;                 ///< Stores never complete.
     std::optional<Duration> crash_at;
     std::optional<Duration> abort_at;
@@ -76,11 +76,11 @@ enum class Harm : std::uint8_t { crash, abort, cut_off, deafen, mute };
 /// A fault that comes with an event and not with a time.
 struct Strike {
     Seen when = Seen::ready;
-    std::optional<std::uint16_t> of;  ///< Of this member; empty: of any.
+    std::optional<std::uint16_t> of;  ///< The member that is seen; empty: any.
     std::uint32_t nth = 1;
     Harm harm = Harm::crash;
     std::uint16_t member = 0;
-    Duration lasts{};  ///< Unless it ends the member.
+    Duration lasts{};  ///< How long the harm lasts that does not end the member.
 };
 
 /// Members that are separated from the others for a time.
@@ -168,18 +168,18 @@ struct Plan {
     /// One wake-up of four is late by up to this: too few cores for many processes.
     Duration wake_late_max{};
     StallPlan stalls;
-    Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
+    Duration stamp_noise = microseconds{20};  ///< A kernel's error in arrival times, at most.
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};
     Duration disk_late_max{};  ///< One operation of 16 takes up to so much longer.
     /// A disk's thread is late by up to this at one step of four (sim_disk.h).
     Duration disk_step_late_max{};
-    std::optional<Duration> stream_wait;  ///< Else as core/base/limits.h has it.
+    std::optional<Duration> stream_wait;  ///< Empty: the value of core/base/limits.h.
     Duration ready_timeout = seconds{5};
     Duration stall_timeout = seconds{4};
     Duration finish_extra{};
     Duration linger = seconds{4};
-    std::optional<Duration> all_listen_at;  ///< Then all members learn that all listen.
+    std::optional<Duration> all_listen_at;  ///< When all members learn that all listen.
     LossPlan loss;
     Duration heals_at{};  ///< From then on the network is perfect.
     std::vector<MemberPlan> member;
@@ -208,7 +208,7 @@ struct Plan {
                                      std::uint16_t of,
                                      std::size_t rail,
                                      Duration time) const;
-    /// Of a slow rail; 0: as the others.
+    /// The speed of a slow rail; 0: as the other rails.
     [[nodiscard]] std::uint64_t rail_bytes_per_s(std::uint16_t of, std::size_t rail) const;
     /// Nothing in the plan keeps any member from the object.
     [[nodiscard]] bool must_succeed() const;
@@ -218,7 +218,7 @@ struct Plan {
 
 /// An object of `bytes` in full blocks, for `members` without any fault.
 [[nodiscard]] Plan calm_plan(std::uint16_t members, std::uint64_t bytes);
-/// The same without a configured rate, on emulated hosts: a shaper on each side of a link,
+/// A calm_plan() without a configured rate, on emulated hosts: a shaper on each side of a link,
 /// whose bucket passes the first packets at once and which drops what waits longer than 30 ms;
 /// random loss of `loss_ppm`, to the end.
 [[nodiscard]] Plan shaped_plan(std::uint16_t members,

@@ -41,8 +41,8 @@ void for_each_fault(Member& of, const Visit& visit) {
     visit("is_struck", of.is_struck);
 }
 
-/// The same for what concerns all members; without lists, seed, members and
-/// source.
+/// Visits what concerns all members, by name; without lists, seed, members
+/// and source.
 template <class Of, class Visit>
 void for_each_setting(Of& of, const Visit& visit) {
     visit("chunk_bytes", of.chunk_bytes);

@@ -15,7 +15,7 @@ constexpr Duration kQueue = std::chrono::milliseconds{20};
 constexpr Duration kLook = std::chrono::milliseconds{1};
 /// From a connection to the end of one whose path drops its first segment.
 constexpr Duration kProbeTime = std::chrono::milliseconds{500};
-/// Of a frame beside its payload: header, tag, and a share of TCP, IP and Ethernet per 1,448
+/// A frame's bytes beside its payload: header, tag, a share of TCP, IP and Ethernet per 1,448
 /// bytes.
 constexpr std::uint64_t kPacketBytes = 28;
 

@@ -22,9 +22,9 @@ namespace stage::sim {
 namespace {
 
 constexpr std::int64_t kCoreBytesMax = 64 << 10;
-/// Of what the source of the smallest group heard.
+/// The most feedback, in percent of what the source of the smallest group heard.
 constexpr std::uint64_t kFeedbackPercent = 125;
-/// And the signs of life (reports_by_time): each no longer than this.
+/// The length of each sign of life (reports_by_time), bytes, at most.
 constexpr std::uint64_t kAliveReportBytes = 200;
 
 /// What the source hears.
@@ -34,8 +34,8 @@ struct Feedback {
     std::uint64_t reports = 0;
     std::uint64_t requests = 0;
     std::uint64_t dones = 0;
-    std::uint64_t packets = 0;  ///< Of all types but READY,
-    std::uint64_t bytes = 0;    ///< as on its link.
+    std::uint64_t packets = 0;  ///< All types but READY.
+    std::uint64_t bytes = 0;    ///< The bytes of all types but READY, as on its link.
 };
 
 Feedback feedback_of(const Host& source) {
@@ -166,7 +166,7 @@ std::uint64_t reports_by_time(const Plan& plan, Duration ran) {
                                           plan.stall_timeout);
 }
 
-/// The same object and the same links for ever larger groups.
+/// Sends one object over equal links to ever larger groups.
 bool show_feedback() {
     std::optional<Feedback> smallest;
     bool is_good = true;

@@ -10,7 +10,7 @@ namespace stage::sim {
 
 inline constexpr std::uint64_t kMiB = 1U << 20U;
 
-/// As calm_plan(), but each member loses so much of what it is sent, for as long as it takes.
+/// A calm_plan() whose members lose so much of what they are sent, for as long as it takes.
 inline Plan lossy_plan(std::uint16_t members, std::uint64_t bytes, std::uint32_t loss_ppm) {
     Plan plan = calm_plan(members, bytes);
     plan.loss.independent_ppm = loss_ppm;

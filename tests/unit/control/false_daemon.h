@@ -32,7 +32,7 @@ class FalseDaemon {
 
     [[nodiscard]] const std::string& path() const { return path_; }
     void stop() { fd_.reset(); }
-    /// And takes its name along.
+    /// Stops, and takes its name along.
     void leave() {
         static_cast<void>(::unlink(path_.c_str()));
         stop();

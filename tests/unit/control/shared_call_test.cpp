@@ -13,7 +13,7 @@ namespace {
 
 constexpr CallTimeouts kLong{.connect = 20s, .answer = 20s};
 
-/// Of more bytes than a socket holds.
+/// A verdict of more bytes than a socket holds.
 Verdict long_verdict() {
     Verdict verdict{.state = VerdictState::ok, .stage_dir = "/stage/7"};
     verdict.paths.assign(100, "/stage/7/" + std::string(3000, 'x'));

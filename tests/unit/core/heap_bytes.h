@@ -14,7 +14,7 @@ inline constexpr bool kIsCounted = false;
 inline constexpr bool kIsCounted = true;
 #endif
 
-/// Of the heap of this process, with what the allocator adds.
+/// The bytes of this process's heap, with what the allocator adds.
 inline std::size_t heap_bytes() {
     const auto heap = mallinfo2();
     return heap.uordblks + heap.hblkhd;

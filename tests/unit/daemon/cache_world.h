@@ -64,7 +64,7 @@ class CacheWorld {
         restart();
     }
 
-    /// As the next daemon finds it.
+    /// Opens the cache as the next daemon finds it.
     void restart() {
         cache_.reset();
         cache_.emplace(*basics_, 0U);

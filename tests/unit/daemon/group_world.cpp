@@ -98,7 +98,7 @@ void GroupWorld::do_local(std::size_t rank) {
     follow(rank);
 }
 
-/// As a stage does: the worker begins anew, unless it is done.
+/// Begins anew as a stage does: with a new worker, unless the old one is done.
 void GroupWorld::begin_epoch(std::size_t rank, const Epoch& epoch) {
     Node& node = nodes_[rank];
     node.epoch = epoch;
@@ -174,7 +174,7 @@ void GroupWorld::fail(std::size_t rank, const std::string& sentence) {
     }
 }
 
-/// As a stage does.
+/// Leaves the group as a stage does.
 void GroupWorld::leave(std::size_t rank, const std::string& sentence) {
     Node& node = nodes_[rank];
     if (!node.group || node.dead || node.outcome_said) {

@@ -17,7 +17,7 @@ struct Parsed {
     std::map<std::string, double> samples;     ///< By name and labels.
 };
 
-/// As strict as the format: every sample belongs to the family declared just before it.
+/// Is as strict as the format: every sample belongs to the family declared just before it.
 Parsed parse(const std::string& text) {
     static const std::regex kHelp{"# HELP ([a-z_]+) [^\n]+"};
     static const std::regex kType{"# TYPE ([a-z_]+) (counter|gauge|histogram)"};

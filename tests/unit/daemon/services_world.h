@@ -110,7 +110,7 @@ class ServicesWorld {
     std::optional<LinkDialer> dialer_;
 
   public:
-    std::optional<Services> services;  ///< Of all of the above.
+    std::optional<Services> services;  ///< All members above.
 };
 
 }  // namespace stage

@@ -103,7 +103,7 @@ class Sender {
             check(block, offer);
         }
     }
-    /// Of its files, for what it gave.
+    /// The bytes read from its files for what it gave.
     [[nodiscard]] std::uint64_t bytes_read() const { return source_->bytes_read(); }
 
   private:

@@ -58,7 +58,7 @@ std::size_t follow_list(const std::vector<std::string>& own,
 /// Within a child: an own mount namespace with a tmpfs of `size` bytes at `path`. False where
 /// that is not allowed.
 [[nodiscard]] bool mount_small(const std::string& path, std::uint64_t size);
-/// The same, but an ext4 that believes in 256 MB, on a disk that fails after `size` bytes.
+/// Mounts an ext4 that believes in 256 MB, on a disk that fails after `size` bytes.
 [[nodiscard]] bool mount_lying(const std::string& path, std::uint64_t size);
 [[nodiscard]] bool remount_read_only(const std::string& path);
 /// Within a child: becomes a user without rights, uid and gid 65534.
@@ -85,7 +85,7 @@ struct Spec {
                                      const std::string& lists = "",
                                      std::uint32_t rank = 0,
                                      std::uint32_t size = 2);
-/// The same; entries for the cleanup list are added to `listed`, which outlives it.
+/// Returns node_config() whose entries for the cleanup list are added to `listed`.
 [[nodiscard]] SinkConfig telling_config(const std::vector<Spec>& specs,
                                         const std::string& lists,
                                         std::vector<std::string>& listed);

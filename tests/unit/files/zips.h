@@ -13,8 +13,8 @@ class Zip {
     struct Kind {
         unsigned flags = 0;               ///< 0x800: the name is UTF-8; 1: encrypted.
         unsigned made_by = 3;             ///< 3: Unix, 0: DOS.
-        unsigned attributes = 0;          ///< Of DOS.
-        unsigned mode = 0100644;          ///< Of Unix.
+        unsigned attributes = 0;          ///< DOS attributes.
+        unsigned mode = 0100644;          ///< The Unix mode.
         std::string extra{};              ///< In both places.
         std::string name_in_directory{};  ///< Empty: the same.
         unsigned method = 0;              ///< 14: LZMA, 95: xz.

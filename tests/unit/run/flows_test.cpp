@@ -55,7 +55,7 @@ class FakeFlow final : public FlowInbox {
         waiting_.push_back(std::move(together));
         signal();
     }
-    /// Of what is put from now on.
+    /// Sets the arrival time of packets that are put from now on.
     void stamp(Duration time) {
         const std::lock_guard lock{mutex_};
         stamp_ns_ = time.count();

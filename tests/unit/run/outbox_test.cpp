@@ -61,7 +61,7 @@ class Recorder final : public Driver {
         return piece.data() >= whole.data() && piece.data() < whole.data() + whole.size();
     }
 
-    Bytes block;         ///< Whose bytes should leave without a copy.
+    Bytes block;         ///< The block that should leave without a copy.
     bool copied = true;  ///< No piece was one of `block`.
     int refusals = 0;
     int takes = 0;  ///< After this number of trains one is refused; 0: none.

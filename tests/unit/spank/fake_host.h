@@ -68,7 +68,7 @@ class FakeHost final : public SpankHandle {
     std::string client_name = "sbatch";
 
   private:
-    /// As Slurm's clients do it, with some of their options.
+    /// Parses as Slurm's clients do, with some of their options.
     static std::size_t parsed_to(std::span<const std::string> words) {
         static constexpr std::array<option, 14> kLong{{{"jobid", 1, nullptr, 'j'},
                                                        {"clusters", 1, nullptr, 'M'},

@@ -66,7 +66,7 @@ std::vector<Bytes> in_pieces(Bytes bytes) {
     return pieces;
 }
 
-/// Of a test's two runs the second is without checksums: then the kernel refuses to segment,
+/// Runs a test twice, the second time without checksums: then the kernel refuses to segment,
 /// and the driver sends one by one.
 void segments_or_not(const Pair& pair) {
     const int without_checksums = GENERATE(0, 1);

@@ -33,7 +33,7 @@ struct Site {
     std::string subdirectory{};
     Names listed{};
     Names paths{};     ///< library_paths()
-    Names warnings{};  ///< Of optional files.
+    Names warnings{};  ///< What is said about optional files.
 
     /// apps/NAME/bin/NAME, which finds its liba.so.1 by $ORIGIN.
     std::string install(const std::string& name, const std::string& content) const {

@@ -22,7 +22,7 @@ struct AckerFlow {
         window.on_sends(now, std::span{&send, 1});
         next += packets;
     }
-    /// Of the last `span` packets `lost` didn't come; heard a round trip after they left.
+    /// Reports `lost` of the last `span` packets as lost; heard an RTT after they left.
     void report(unsigned from, std::uint32_t span, std::uint32_t lost, Duration round_trip) {
         wire::Report body;
         body.mark = next - 1;

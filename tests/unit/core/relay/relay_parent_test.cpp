@@ -15,7 +15,7 @@ CoreConfig config_of(std::uint16_t own, std::uint16_t members) {
     return config;
 }
 
-/// Of a member of a chain.
+/// The parent's side of a member of a chain.
 RelayParent parent_of(std::uint16_t own, std::uint16_t members) {
     return {config_of(own, members), {}, {.members = members, .source = Rank{0}}};
 }

@@ -32,7 +32,7 @@ struct Sharer {
         repair.gather(open, room, peers, request);
         return request;
     }
-    /// The same from then on.
+    /// Requests the chunks, which count as asked for from then on.
     void request(const RepairRequest& request) {
         for (const std::uint16_t chunk : request.expected()) {
             open.asked.add(chunk);

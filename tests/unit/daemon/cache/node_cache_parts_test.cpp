@@ -44,7 +44,7 @@ struct Parts : CacheWorld {
                       UntrustedFd{text_file(text)});
         return member;
     }
-    /// And is killed.
+    /// Begins a part whose worker is then killed.
     void break_off(std::uint32_t uid, unsigned number, const std::string& text) {
         const std::uint64_t before = counters.cache_parts;
         const auto member = begin(uid, number, text);

@@ -66,7 +66,7 @@ class RegistryWorld {
         parent_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
         parent_->set_on_change([this] { listen(); });
     }
-    /// As set_up(), for the requeued job, with what the plugin there announced.
+    /// Calls set_up() for the requeued job, with the request that the plugin there announced.
     void set_up_requeued(StageRequest request) {
         world.config.announce_timeout = std::chrono::milliseconds{100};
         key_ = kRequeued;
@@ -75,7 +75,7 @@ class RegistryWorld {
         plan_.request = std::move(request);
         set_up();
     }
-    /// As set_up(), for another job, whose first node is another one; its link stays.
+    /// Calls set_up() for another job, whose first node is another one; its link stays.
     void set_up_as(const std::string& first_node, std::uint32_t job_id) {
         if (parent_) {
             others_.push_back(std::move(parent_));
@@ -92,7 +92,7 @@ class RegistryWorld {
             return std::holds_alternative<FailedMessage>(message);
         });
     }
-    /// The same of a push with these specs, by a plan that this node was not asked about.
+    /// Sets up a push of these specs, by a plan that this node was not asked about.
     void push(const std::string& specs) {
         key_ = kPush;
         plan_.push_specs = specs;

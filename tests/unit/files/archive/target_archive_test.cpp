@@ -24,7 +24,7 @@ using test::Tar;
 using test::unpacking;
 using Names = std::vector<std::string>;
 
-/// As `zstd` would make it smaller.
+/// Compresses as `zstd` does.
 std::string pressed(const std::string& bytes) {
     std::string less(ZSTD_compressBound(bytes.size()), '\0');
     less.resize(ZSTD_compress(less.data(), less.size(), bytes.data(), bytes.size(), 3));

@@ -89,7 +89,7 @@ class FakeTarget final : public Target {
     std::vector<std::byte> bytes_;
 };
 
-/// As set_order() and put() of a stage in "/stage"; the file is `path`, of spec 0.
+/// Does what set_order() and put() of a stage in "/stage" do; the file is `path`, of spec 0.
 inline void put_fake(SinkTargets& targets,
                      std::size_t index,
                      const std::string& path,

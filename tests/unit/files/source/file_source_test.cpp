@@ -39,7 +39,7 @@ Result<SourceBlock> read_block(FileSource& source, std::uint32_t index) {
     return source.read(BlockIndex{index}, room);
 }
 
-/// The same content and size, another time or not.
+/// Sets the time; content and size stay.
 void set_mtime(const std::string& path, time_t seconds) {
     const std::array times{timespec{seconds, 0}, timespec{seconds, 0}};
     REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);

@@ -47,7 +47,7 @@ std::vector<std::byte> walked(const std::string& path) {
     return {tree->index.bytes().begin(), tree->index.bytes().end()};
 }
 
-/// The same tree at both, content and all.
+/// Checks that both paths have one tree, content and all.
 void check_same(const std::string& one, const std::string& other) {
     const std::vector<std::byte> index = walked(one);
     CHECK(index == walked(other));
