@@ -415,7 +415,8 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   files/libraries/elf_needs files/libraries/linker_cache files/manifest/attributes \
   files/manifest/manifest files/manifest/member_name files/manifest/tree_index \
   files/manifest/tree_node files/target/target link/frame_seal link/handshake \
-  messages/untrusted_fd messages/worker_setup messages/worker_socket removal/cleanup_entry \
+  link/key_exchange messages/untrusted_fd messages/worker_setup messages/worker_socket \
+  removal/cleanup_entry \
   removal/empty_directory removal/removal removal/subordinate_ids slurm/host_list \
   slurm/slurm_codec spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,\
   business_card host_message static/hello static/host_file)) \

@@ -1,8 +1,9 @@
-// Lets munge make and check the credentials by which daemons prove their identity.
+// Makes and checks the credentials by which daemons prove their identity.
 //
 // Munge's two calls may block for seconds if munged does not answer. So a question is put here
-// and answered later; a Link never waits. MungeClient (munge_client.h) is the real
-// implementation; tests use another one, with credentials of any uid or age.
+// and answered later; a Link never waits. MungeClient (munge_client.h) asks munge,
+// KeyCredentials (key_credentials.h) needs a key file only; tests use another one, with
+// credentials of any uid or age.
 #pragma once
 
 #include "transport/base/result.h"
@@ -17,7 +18,7 @@
 
 namespace stage {
 
-/// Munge's verdict on a credential. Encoded by number between daemon and helper: append only.
+/// The verdict on a credential. Encoded by number between daemon and helper: append only.
 enum class CredentialState : std::uint8_t {
     valid = 0,  ///< Also one that was decoded before: the reader's own nonce in it proves
                 ///< freshness.
@@ -32,7 +33,13 @@ struct OpenedCredential {
     std::int64_t encoded_at = 0;         ///< Seconds since the epoch, by the maker's clock.
     std::int64_t decoded_at = 0;         ///< By this node's clock.
     std::vector<std::byte> payload;
-    std::string sentence;  ///< Munge's own message, if not valid.
+    std::string sentence;  ///< Why it is refused.
+};
+
+/// What an administrator is asked to check, as questions.
+struct CredentialRemedies {
+    std::string differs;  ///< A credential was refused.
+    std::string silent;   ///< The peer sends none.
 };
 
 class Credentials {
@@ -46,14 +53,17 @@ class Credentials {
     Credentials& operator=(const Credentials&) = delete;
     virtual ~Credentials() = default;
 
-    /// Wraps `payload` into a credential that only root can open. `done` is called later, never
-    /// within this call; its error says that munge could not be asked.
-    virtual Ticket seal(Bytes payload, OnSealed done) = 0;
-    /// Opens a peer's credential; `done` is called as for seal().
-    virtual Ticket open(std::string credential, OnOpened done) = 0;
+    /// Wraps `payload` into a credential that only root can open, or who else has the key for
+    /// `peer`. That is the name at the link's other end, at an acceptor not proved yet. `done`
+    /// is called later, never within this call; its error says that none could be made.
+    virtual Ticket seal(const std::string& peer, Bytes payload, OnSealed done) = 0;
+    /// Opens a credential that `peer` has sent; `done` is called as for seal().
+    virtual Ticket open(const std::string& peer, std::string credential, OnOpened done) = 0;
     /// The answer is not wanted any more: `done` will not be called. Unknown tickets are
     /// ignored.
     virtual void cancel(Ticket ticket) = 0;
+    /// `peer` as for seal(); empty at an acceptor that knows none.
+    [[nodiscard]] virtual CredentialRemedies remedies(const std::string& peer) const = 0;
 };
 
 }  // namespace stage

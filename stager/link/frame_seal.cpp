@@ -8,7 +8,7 @@
 #include <openssl/kdf.h>
 
 #include <algorithm>
-#include <string_view>
+#include <string>
 
 namespace stage {
 namespace {
@@ -19,28 +19,6 @@ unsigned char* raw(std::byte* bytes) {
 }
 const unsigned char* raw(const std::byte* bytes) {
     return reinterpret_cast<const unsigned char*>(bytes);
-}
-
-void hkdf(Bytes secret, Bytes salt, std::string_view label, MutableBytes out) {
-    const std::unique_ptr<EVP_KDF, seal::KdfFree> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
-    invariant(kdf != nullptr, "OpenSSL knows HKDF");
-    seal::hkdf(kdf.get(), secret, salt, as_bytes(label), out);
-}
-
-DirectionKey derive_direction(Bytes secret,
-                              const TranscriptHash& transcript,
-                              bool to_acceptor) {
-    DirectionKey direction;
-    hkdf(secret,
-         transcript,
-         to_acceptor ? "stagecast link 1 to acceptor key" : "stagecast link 1 to connector key",
-         direction.key);
-    hkdf(secret,
-         transcript,
-         to_acceptor ? "stagecast link 1 to acceptor nonce"
-                     : "stagecast link 1 to connector nonce",
-         direction.nonce_base);
-    return direction;
 }
 
 std::array<std::byte, 12> nonce_of(const DirectionKey& key, std::uint64_t number) {
@@ -102,16 +80,29 @@ TranscriptHash hash_transcript(Bytes messages) {
     return hash;
 }
 
+DirectionKey derive_direction(Bytes secret, Bytes salt, std::string_view label) {
+    const std::unique_ptr<EVP_KDF, seal::KdfFree> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
+    invariant(kdf != nullptr, "OpenSSL knows HKDF");
+    const std::string name{label};
+    DirectionKey direction;
+    seal::hkdf(kdf.get(), secret, salt, as_bytes(name + " key"), direction.key);
+    seal::hkdf(kdf.get(), secret, salt, as_bytes(name + " nonce"), direction.nonce_base);
+    return direction;
+}
+
 LinkKeys derive_link_keys(const LinkSecret& connector,
                           const LinkSecret& acceptor,
+                          Bytes common,
                           const TranscriptHash& transcript) {
-    std::array<std::byte, 2 * std::tuple_size_v<LinkSecret>> secret{};
-    std::copy(acceptor.begin(),
-              acceptor.end(),
-              std::copy(connector.begin(), connector.end(), secret.begin()));
-    LinkKeys keys{.to_acceptor = derive_direction(secret, transcript, true),
-                  .to_connector = derive_direction(secret, transcript, false)};
-    OPENSSL_cleanse(secret.data(), secret.size());
+    std::array<std::byte, 3 * std::tuple_size_v<LinkSecret>> all{};
+    auto end = std::copy(connector.begin(), connector.end(), all.begin());
+    end = std::copy(acceptor.begin(), acceptor.end(), end);
+    end = std::copy(common.begin(), common.end(), end);
+    const Bytes secret = Bytes{all}.first(static_cast<std::size_t>(end - all.begin()));
+    LinkKeys keys{
+        .to_acceptor = derive_direction(secret, transcript, "stagecast link 1 to acceptor"),
+        .to_connector = derive_direction(secret, transcript, "stagecast link 1 to connector")};
+    OPENSSL_cleanse(all.data(), all.size());
     return keys;
 }
 

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 struct evp_cipher_ctx_st;
@@ -50,10 +51,15 @@ struct LinkKeys {
 
 [[nodiscard]] TranscriptHash hash_transcript(Bytes messages);
 
-/// HKDF-SHA256: salt = transcript, input = connector's secret then acceptor's, one output per
-/// label "stagecast link 1 to acceptor key" and so on (frame_seal.cpp).
+/// HKDF-SHA256, an output each for the labels "`label` key" and "`label` nonce".
+[[nodiscard]] DirectionKey derive_direction(Bytes secret, Bytes salt, std::string_view label);
+
+/// derive_direction() with salt = transcript, secret = connector's secret, acceptor's, then
+/// `common` (key_exchange.h; empty in version 1), for "stagecast link 1 to acceptor" and "...
+/// to connector".
 [[nodiscard]] LinkKeys derive_link_keys(const LinkSecret& connector,
                                         const LinkSecret& acceptor,
+                                        Bytes common,
                                         const TranscriptHash& transcript);
 
 struct CipherContextFree {

@@ -1,5 +1,7 @@
 #include "stager/link/handshake.h"
 
+#include "stager/link/key_exchange.h"
+
 #include <openssl/crypto.h>
 
 #include <algorithm>
@@ -57,6 +59,13 @@ std::string versions_sentence(const std::string& peer,
 
 }  // namespace
 
+VersionRange own_versions() {
+    static const bool exchanges = can_exchange();
+    return {.lowest = kLinkVersionMin,
+            .highest = exchanges ? kLinkVersionMax
+                                 : static_cast<std::uint16_t>(kLinkVersionExchange - 1)};
+}
+
 std::vector<std::byte> with_length(Bytes message) {
     ByteWriter out;
     out.blob(message);
@@ -89,7 +98,7 @@ std::string clock_sentence(const std::string& maker,
     return "the clocks of nodes " + maker + " and " + reader + " are " +
            std::to_string(seconds) + " s apart (" + maker +
            (maker_behind ? " is behind" : " is ahead") +
-           "), so munge refuses the login; set both clocks (chronyc makestep)";
+           "), so the login is refused; set both clocks (chronyc makestep)";
 }
 
 Handshake::Handshake(Start start) : start_{std::move(start)} {
@@ -98,8 +107,9 @@ Handshake::Handshake(Start start) : start_{std::move(start)} {
 }
 
 Handshake::~Handshake() {
-    OPENSSL_cleanse(start_.secret.data(), start_.secret.size());
-    OPENSSL_cleanse(peer_secret_.data(), peer_secret_.size());
+    for (LinkSecret* secret : {&start_.private_key, &own_secret_, &peer_secret_, &common_}) {
+        OPENSSL_cleanse(secret->data(), secret->size());
+    }
 }
 
 Handshake::Step Handshake::begin() {
@@ -211,8 +221,8 @@ Result<Handshake::Step> Handshake::on_opened(const OpenedCredential& opened) {
     }
     if (opened.state != CredentialState::valid) {
         return refuse({.code = RefusalCode::credential, .versions = {}, .name = {}},
-                      "munge here does not accept its credential (" + opened.sentence +
-                          "); is munge.key the same on both nodes?");
+                      "this node does not accept its credential (" + opened.sentence + "); " +
+                          start_.differs);
     }
     const auto& trusted = start_.trusted_uids;
     if (std::find(trusted.begin(), trusted.end(), opened.uid) == trusted.end()) {
@@ -256,8 +266,7 @@ Error Handshake::on_refusal(ByteReader& reader) const {
                         "; check NodeAddr in slurm.conf"};
         case RefusalCode::credential:
             return {Blame::node,
-                    "munge there does not accept this node's credential; is munge.key the same "
-                    "on both nodes?"};
+                    "it does not accept this node's credential; " + start_.differs};
         case RefusalCode::clock:
             return {Blame::node,
                     clock_sentence(start_.own_name, start_.peer_name, encoded_at, decoded_at)};
@@ -279,11 +288,12 @@ std::vector<std::byte> Handshake::greeting() {
     return remember(with_length(message.view()));
 }
 
-std::vector<std::byte> Handshake::payload() const {
+std::vector<std::byte> Handshake::payload() {
+    own_secret_ = exchanges() ? public_key(start_.private_key) : start_.private_key;
     ByteWriter out;
     out.u32(kPayloadMagic).u8(static_cast<std::uint8_t>(start_.role));
     write_versions(out, start_.versions);
-    out.raw(start_.secret).raw(start_.nonce).raw(peer_nonce_);
+    out.raw(own_secret_).raw(start_.nonce).raw(peer_nonce_);
     out.text(start_.own_name).text(start_.peer_name);
     return out.take();
 }
@@ -310,6 +320,14 @@ Status Handshake::check_payload(Bytes payload) {
         return Error{Blame::node,
                      "its credential has other names or versions than its greeting"};
     }
+    if (!exchanges()) {
+        return {};
+    }
+    const auto common = common_secret(start_.private_key, peer_secret_);
+    if (!common) {
+        return Error{Blame::node, "its credential has no valid public key"};
+    }
+    common_ = *common;
     return {};
 }
 
@@ -325,8 +343,9 @@ std::vector<std::byte> Handshake::remember(std::vector<std::byte> message) {
 
 LinkKeys Handshake::make_keys() const {
     const bool connector = start_.role == LinkRole::connector;
-    return derive_link_keys(connector ? start_.secret : peer_secret_,
-                            connector ? peer_secret_ : start_.secret,
+    return derive_link_keys(connector ? own_secret_ : peer_secret_,
+                            connector ? peer_secret_ : own_secret_,
+                            exchanges() ? Bytes{common_} : Bytes{},
                             hash_transcript(transcript_));
 }
 

@@ -16,6 +16,10 @@
 // versions in it prevent reflection, redirection and a version downgrade. An acceptor asks
 // munge nothing until the peer has sent a credential to open.
 //
+// Each secret is a public key (key_exchange.h). From version 2 on what both ends compute of
+// them is part of the keys, so that a recorded login is of no use to an attacker who can open
+// its credentials later. Only a peer that has proved itself costs such a computation.
+//
 // Every message is a u32 length and that number of bytes, of which the first is the type;
 // numbers are big-endian, texts have a u32 length, nonces and secrets are 32 bytes:
 //
@@ -45,18 +49,23 @@ namespace stage {
 
 /// The link protocol versions of this program.
 inline constexpr std::uint16_t kLinkVersionMin = 1;
-inline constexpr std::uint16_t kLinkVersionMax = 1;
+inline constexpr std::uint16_t kLinkVersionMax = 2;
+/// The first version whose keys are those of an exchange.
+inline constexpr std::uint16_t kLinkVersionExchange = 2;
 /// Longest message before the keys, its 4-byte length not counted.
 inline constexpr std::size_t kGreetingMax = 8U << 10U;
 inline constexpr std::size_t kNodeNameMax = 255;
-
-enum class LinkRole : std::uint8_t { connector = 0, acceptor = 1 };
 
 struct VersionRange {
     std::uint16_t lowest = 0;
     std::uint16_t highest = 0;
     bool operator==(const VersionRange&) const = default;
 };
+
+/// The versions that this process can use: 2 needs X25519, which OpenSSL may not have.
+[[nodiscard]] VersionRange own_versions();
+
+enum class LinkRole : std::uint8_t { connector = 0, acceptor = 1 };
 
 /// Why the other end refuses. Encoded by number: append only.
 enum class RefusalCode : std::uint8_t {
@@ -87,7 +96,8 @@ struct Refusal {
 
 class Handshake {
   public:
-    /// What is known before the first byte. Secret and nonce are fresh from getrandom().
+    /// What is known before the first byte. Private key and nonce are fresh from
+    /// getrandom().
     struct Start {
         LinkRole role = LinkRole::connector;
         std::string
@@ -95,7 +105,8 @@ class Handshake {
         std::string peer_name;  ///< The node that the connector wants; empty for an acceptor.
         VersionRange versions;
         std::vector<uid_t> trusted_uids;
-        LinkSecret secret{};
+        std::string differs{};     ///< CredentialRemedies::differs.
+        LinkSecret private_key{};  ///< In version 1 the secret itself.
         LinkNonce nonce{};
     };
 
@@ -142,10 +153,11 @@ class Handshake {
     Result<Step> on_credential(ByteReader& reader);
     [[nodiscard]] Error on_refusal(ByteReader& reader) const;
     [[nodiscard]] std::vector<std::byte> greeting();
-    [[nodiscard]] std::vector<std::byte> payload() const;
+    [[nodiscard]] std::vector<std::byte> payload();
     Status check_payload(Bytes payload);
     Error refuse(Refusal refusal, std::string sentence);
     [[nodiscard]] std::vector<std::byte> remember(std::vector<std::byte> message);
+    [[nodiscard]] bool exchanges() const { return version_ >= kLinkVersionExchange; }
     [[nodiscard]] LinkKeys make_keys() const;
 
     Start start_;
@@ -153,7 +165,9 @@ class Handshake {
     std::uint16_t version_ = 0;
     VersionRange peer_versions_;
     LinkNonce peer_nonce_{};
-    LinkSecret peer_secret_{};
+    LinkSecret own_secret_{};   ///< What the credential holds: from version 2 on a public key.
+    LinkSecret peer_secret_{};  ///< That of the peer.
+    LinkSecret common_{};       ///< What both compute of them, from version 2 on.
     std::vector<std::byte> transcript_;
     std::optional<Refusal> refusal_;
 };

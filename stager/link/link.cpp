@@ -76,8 +76,9 @@ Link::Link(Maker,
            const Address& address)
     : policy_{policy},
       credentials_{credentials},
-      handshake_{[&start] {
-          start.secret = random_value<decltype(start.secret)>();
+      handshake_{[&] {
+          start.differs = credentials.remedies(start.peer_name).differs;
+          start.private_key = random_value<decltype(start.private_key)>();
           start.nonce = random_value<decltype(start.nonce)>();
           return std::move(start);
       }()},
@@ -371,8 +372,9 @@ std::string Link::late_sentence() const {
     }
     const Duration limit = is_connector() ? policy_.connect_timeout : policy_.accept_timeout;
     return "the login at stagecastd " + at + " took longer than " + seconds_of(limit) +
-           (ticket_ != 0 ? ", waiting for munge on this node; is munged running?"
-                         : ", waiting for its answer; is munged running there?");
+           (ticket_ != 0
+                ? ", waiting for munge on this node; is munged running?"
+                : ", waiting for its answer; " + credentials_.remedies(peer_name()).silent);
 }
 
 namespace {
@@ -541,32 +543,33 @@ void Link::follow(Result<Handshake::Step> step) {
 }
 
 void Link::ask_to_seal(Bytes payload) {
-    ticket_ = credentials_.seal(payload, [this](const Result<std::string>& sealed) {
-        ticket_ = 0;
-        if (sealed) {
-            follow(handshake_.on_sealed(*sealed));
-            take_messages();
-        } else {
-            on_munge_silent(sealed.error());
-        }
-        wake();
-    });
+    ticket_ =
+        credentials_.seal(peer_name(), payload, [this](const Result<std::string>& sealed) {
+            ticket_ = 0;
+            if (sealed) {
+                follow(handshake_.on_sealed(*sealed));
+                take_messages();
+            } else {
+                on_munge_silent(sealed.error());
+            }
+            wake();
+        });
 }
 
 void Link::ask_to_open(std::string credential) {
-    ticket_ = credentials_.open(std::move(credential),
-                                [this](const Result<OpenedCredential>& opened) {
-                                    ticket_ = 0;
-                                    if (opened) {
-                                        auto step = handshake_.on_opened(*opened);
-                                        trusted_ = step.ok();
-                                        follow(std::move(step));
-                                        take_messages();
-                                    } else {
-                                        on_munge_silent(opened.error());
-                                    }
-                                    wake();
-                                });
+    ticket_ = credentials_.open(
+        peer_name(), std::move(credential), [this](const Result<OpenedCredential>& opened) {
+            ticket_ = 0;
+            if (opened) {
+                auto step = handshake_.on_opened(*opened);
+                trusted_ = step.ok();
+                follow(std::move(step));
+                take_messages();
+            } else {
+                on_munge_silent(opened.error());
+            }
+            wake();
+        });
 }
 
 void Link::on_munge_silent(const Error& error) {

@@ -47,7 +47,7 @@ struct LinkPolicy {
     /// which it is called, and the link's user compares called_name() later.
     std::string node_name;
     std::vector<uid_t> trusted_uids{0};
-    VersionRange versions{kLinkVersionMin, kLinkVersionMax};
+    VersionRange versions = own_versions();
     Duration connect_timeout =
         std::chrono::seconds{5};  ///< The connector's limit, handshake included.
     Duration accept_timeout = std::chrono::seconds{5};  ///< Limits the acceptor's handshake.

@@ -43,7 +43,7 @@ Result<OpenedCredential> read_opened(Bytes reply) {
     opened.decoded_at = static_cast<std::int64_t>(reader.u64());
     const Bytes payload = reader.blob(kTextMax);
     opened.payload.assign(payload.begin(), payload.end());
-    opened.sentence = reader.text(kTextMax);
+    opened.sentence = "munge: " + reader.text(kTextMax);
     if (!reader.finished() || state > static_cast<std::uint8_t>(CredentialState::refused)) {
         return Error{Blame::internal, "malformed answer of the munge helper"};
     }
@@ -60,13 +60,17 @@ void MungeClient::attach(UniqueFd helper) {
     ask_next();
 }
 
-Credentials::Ticket MungeClient::seal(Bytes payload, OnSealed done) {
+Credentials::Ticket MungeClient::seal(const std::string& /*peer*/,
+                                      Bytes payload,
+                                      OnSealed done) {
     ByteWriter message;
     message.u8(static_cast<std::uint8_t>(Ask::seal)).raw(payload);
     return ask(message.take(), std::move(done), nullptr);
 }
 
-Credentials::Ticket MungeClient::open(std::string credential, OnOpened done) {
+Credentials::Ticket MungeClient::open(const std::string& /*peer*/,
+                                      std::string credential,
+                                      OnOpened done) {
     ByteWriter message;
     message.u8(static_cast<std::uint8_t>(Ask::open)).raw(as_bytes(credential));
     return ask(message.take(), nullptr, std::move(done));
@@ -96,6 +100,11 @@ void MungeClient::cancel(Ticket ticket) {
         asked_->on_sealed = nullptr;
         asked_->on_opened = nullptr;
     }
+}
+
+CredentialRemedies MungeClient::remedies(const std::string& /*peer*/) const {
+    return {.differs = "is munge.key the same on both nodes?",
+            .silent = "is munged running there?"};
 }
 
 /// Asks one question at a time: the helper is not faster with more of them, and a question that

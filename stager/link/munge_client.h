@@ -42,9 +42,10 @@ class MungeClient final : public Credentials {
     void on_time(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const;
 
-    Ticket seal(Bytes payload, OnSealed done) override;
-    Ticket open(std::string credential, OnOpened done) override;
+    Ticket seal(const std::string& peer, Bytes payload, OnSealed done) override;
+    Ticket open(const std::string& peer, std::string credential, OnOpened done) override;
     void cancel(Ticket ticket) override;
+    [[nodiscard]] CredentialRemedies remedies(const std::string& peer) const override;
 
   private:
     struct Question {

@@ -11,7 +11,7 @@ namespace {
 DirectionKey key_of(std::uint8_t number) {
     LinkSecret secret{};
     secret.fill(static_cast<std::byte>(number));
-    return derive_link_keys(secret, secret, hash_transcript(as_bytes("hello"))).to_acceptor;
+    return derive_link_keys(secret, secret, {}, hash_transcript(as_bytes("hello"))).to_acceptor;
 }
 
 /// An opener that has opened `frames`.

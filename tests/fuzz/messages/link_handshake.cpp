@@ -5,6 +5,7 @@
 // holds its own nonce. Tamper: two honest ends, and a byte changed in one message between them:
 // they never come to the same keys.
 #include "stager/link/handshake.h"
+#include "stager/link/key_exchange.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <map>
@@ -21,7 +22,7 @@ Handshake::Start start_of(LinkRole role) {
                            .peer_name = connects ? "n1" : "",
                            .versions = {.lowest = kLinkVersionMin, .highest = kLinkVersionMax},
                            .trusted_uids = {0}};
-    start.secret.fill(connects ? std::byte{0xc5} : std::byte{0xa5});
+    start.private_key.fill(connects ? std::byte{0xc5} : std::byte{0xa5});
     start.nonce.fill(connects ? std::byte{0xc1} : std::byte{0xa1});
     return start;
 }
@@ -225,7 +226,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     ByteWriter payload;
     payload.u32(0x53434331U).u8(0).u16(kLinkVersionMin).u16(kLinkVersionMax);
     const auto connector = start_of(LinkRole::connector);
-    payload.raw(connector.secret).raw(connector.nonce);
+    payload.raw(public_key(connector.private_key)).raw(connector.nonce);
     payload.raw(start_of(LinkRole::acceptor).nonce).text("n0").text("n1");
     ByteWriter attack;
     attack.u8(1);

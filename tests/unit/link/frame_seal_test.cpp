@@ -1,7 +1,9 @@
 // Tests that keys and frames match docs/WIRING.md, and that forged frames fail to open.
 #include "stager/link/frame_seal.h"
 
+#include "stager/link/key_exchange.h"
 #include "transport/base/codec.h"
+#include "transport/base/hex.h"
 
 #include <catch2/catch.hpp>
 
@@ -32,8 +34,10 @@ LinkSecret counting_from(unsigned first) {
 }
 
 LinkKeys sample_keys() {
-    return derive_link_keys(
-        counting_from(0), counting_from(32), hash_transcript(as_bytes("stagecast transcript")));
+    return derive_link_keys(counting_from(0),
+                            counting_from(32),
+                            {},
+                            hash_transcript(as_bytes("stagecast transcript")));
 }
 
 std::vector<std::byte> sealed(FrameSealer& sealer, std::string_view text) {
@@ -67,15 +71,45 @@ TEST_CASE("keys and frames are those of the vectors") {
 TEST_CASE("every input changes the keys") {
     const std::string key = hex(sample_keys().to_acceptor.key);
     const auto transcript = hash_transcript(as_bytes("stagecast transcript"));
-    CHECK(hex(derive_link_keys(counting_from(1), counting_from(32), transcript)
+    CHECK(hex(derive_link_keys(counting_from(1), counting_from(32), {}, transcript)
                   .to_acceptor.key) != key);
-    CHECK(hex(derive_link_keys(counting_from(0), counting_from(33), transcript)
+    CHECK(hex(derive_link_keys(counting_from(0), counting_from(33), {}, transcript)
                   .to_acceptor.key) != key);
-    CHECK(hex(derive_link_keys(counting_from(32), counting_from(0), transcript)
+    CHECK(hex(derive_link_keys(counting_from(32), counting_from(0), {}, transcript)
                   .to_acceptor.key) != key);
     CHECK(hex(derive_link_keys(
-                  counting_from(0), counting_from(32), hash_transcript(as_bytes("another")))
+                  counting_from(0), counting_from(32), {}, hash_transcript(as_bytes("another")))
                   .to_acceptor.key) != key);
+}
+
+TEST_CASE("keys of an exchange are those of the vectors") {
+    const LinkKeys keys = derive_link_keys(counting_from(0),
+                                           counting_from(32),
+                                           counting_from(64),
+                                           hash_transcript(as_bytes("stagecast transcript")));
+    CHECK(hex(keys.to_acceptor.key) == "76d62c966e2ef64535b833ea989147e2");
+    CHECK(hex(keys.to_connector.nonce_base) == "b779594ffb270af624162eb3");
+}
+
+// RFC 7748, 6.1.
+TEST_CASE("both ends of an exchange compute what the standard says") {
+    const auto read = [](std::string_view text) {
+        LinkSecret bytes{};
+        REQUIRE(from_hex(text, bytes));
+        return bytes;
+    };
+    const LinkSecret alice =
+        read("77076d0a7318a57d3c16c17251b26645c6db0c1d9f1e6e3a5cbe5b9b4e1dd1c2");
+    const LinkSecret bob =
+        read("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb");
+    REQUIRE(can_exchange());
+    CHECK(hex(public_key(bob)) ==
+          "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f");
+    const auto common = common_secret(alice, public_key(bob));
+    REQUIRE(common);
+    CHECK(common_secret(bob, public_key(alice)) == common);
+    CHECK_FALSE(common_secret(alice, LinkSecret{}));
+    CHECK_FALSE(common_secret(alice, LinkSecret{std::byte{1}}));
 }
 
 TEST_CASE("a sealed frame opens once, in order, at the other end") {

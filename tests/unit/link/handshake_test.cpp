@@ -13,6 +13,9 @@ using namespace stage;
 
 namespace {
 
+/// The place of the secret in a credential.
+constexpr std::ptrdiff_t kSecretAt = 4 + 1 + 2 + 2;
+
 template <class Array>
 Array drawn(Prng& prng) {
     Array array{};
@@ -49,9 +52,9 @@ Handshake::Start start(LinkRole role, Prng& prng) {
     return {.role = role,
             .own_name = connector ? "n0" : "n3",
             .peer_name = connector ? "n3" : "",
-            .versions = {1, 1},
+            .versions = {1, 2},
             .trusted_uids = {0},
-            .secret = drawn<LinkSecret>(prng),
+            .private_key = drawn<LinkSecret>(prng),
             .nonce = drawn<LinkNonce>(prng)};
 }
 
@@ -132,8 +135,43 @@ TEST_CASE("two daemons agree on keys, names and version") {
     login.run();
     CHECK(login.agreed());
     CHECK(login.acceptor->peer_name() == "n0");
-    CHECK(login.connector->version() == 1);
-    CHECK(login.acceptor->version() == 1);
+    CHECK(login.connector->version() == 2);
+    CHECK(login.acceptor->version() == 2);
+}
+
+TEST_CASE("what both credentials hold opens a recorded login of version 1, and none later") {
+    Login login;
+    const std::uint16_t version = GENERATE(std::uint16_t{1}, std::uint16_t{2});
+    login.acceptor_start.versions.highest = version;
+    std::vector<std::byte> recorded;
+    login.bend = [&](const std::vector<std::byte>& message, bool, int) {
+        recorded.insert(recorded.end(), message.begin(), message.end());
+    };
+    login.run();
+    REQUIRE(login.agreed());
+    const auto held = [&](const char* credential) {
+        LinkSecret secret{};
+        const auto payload = login.mint.open(credential).payload;
+        std::copy_n(payload.begin() + kSecretAt, secret.size(), secret.begin());
+        return secret;
+    };
+    const LinkKeys stolen =
+        derive_link_keys(held("CRED0"), held("CRED1"), {}, hash_transcript(recorded));
+    CHECK((stolen.to_acceptor.key == login.connector_keys->to_acceptor.key) == (version == 1));
+}
+
+TEST_CASE("a public key that has one common secret with all others is refused") {
+    Login login;
+    const bool at_acceptor = GENERATE(true, false);
+    login.opened = [&](OpenedCredential& opened, bool by_acceptor) {
+        if (by_acceptor == at_acceptor) {
+            std::fill_n(opened.payload.begin() + kSecretAt, sizeof(LinkSecret), std::byte{0});
+        }
+    };
+    login.run();
+    CHECK_FALSE(login.agreed());
+    CHECK_THAT(at_acceptor ? login.acceptor_error : login.connector_error,
+               Catch::Contains("has no valid public key"));
 }
 
 TEST_CASE("an acceptor that does not know its name takes the one it is called by") {

@@ -64,7 +64,7 @@ TEST_CASE("two daemons log in and send frames both ways") {
     CHECK(other.peer_name() == "n0");
     CHECK(other.called_name() == "n3");
     CHECK(other.is_trusted());
-    CHECK(link.version() == 1);
+    CHECK(link.version() == kLinkVersionMax);
     CHECK(world.next_frame(other) == "setup");
     REQUIRE(other.send(as_bytes("gathered")));
     REQUIRE(other.send(as_bytes("verdict")));

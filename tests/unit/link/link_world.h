@@ -26,13 +26,13 @@ class FalseMunge : public Credentials {
   public:
     std::function<void(OpenedCredential&)> bend = [](OpenedCredential&) {};
 
-    Ticket seal(Bytes payload, OnSealed done) override {
+    Ticket seal(const std::string& /*peer*/, Bytes payload, OnSealed done) override {
         const std::string name = "FALSE" + std::to_string(made_.size());
         made_[name].assign(payload.begin(), payload.end());
         waiting_.push_back({++last_, [name, done = std::move(done)] { done(name); }});
         return last_;
     }
-    Ticket open(std::string credential, OnOpened done) override {
+    Ticket open(const std::string& /*peer*/, std::string credential, OnOpened done) override {
         waiting_.push_back({++last_, [this, credential, done = std::move(done)] {
                                 OpenedCredential opened{.state = CredentialState::valid,
                                                         .uid = 0,
@@ -45,6 +45,10 @@ class FalseMunge : public Credentials {
     }
     void cancel(Ticket ticket) override {
         std::erase_if(waiting_, [ticket](const auto& entry) { return entry.first == ticket; });
+    }
+    [[nodiscard]] CredentialRemedies remedies(const std::string& /*peer*/) const override {
+        return {.differs = "is munge.key the same on both nodes?",
+                .silent = "is munged running there?"};
     }
     /// Answers all that has been asked; false if there was nothing.
     bool answer() {

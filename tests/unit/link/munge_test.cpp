@@ -152,12 +152,11 @@ TEST_CASE("daemons whose munges have different keys report that") {
     const Munged here{'k'};
     const Munged there{'x'};
     MungeWorld munge{helper_of(here.socket()), helper_of(there.socket())};
-    CHECK_THAT(
-        munge.login_error(),
-        Catch::Contains("munge there does not accept this node's credential; is munge.key "
-                        "the same on both nodes?"));
+    CHECK_THAT(munge.login_error(),
+               Catch::Contains("it does not accept this node's credential; is munge.key "
+                               "the same on both nodes?"));
     CHECK_THAT(error_of(*munge.world.accepted[0]),
-               Catch::Contains("munge here does not accept"));
+               Catch::Contains("this node does not accept its credential (munge: "));
 }
 
 TEST_CASE("clocks an hour apart are reported with the names of both nodes") {
@@ -198,7 +197,7 @@ TEST_CASE("a local user can neither play a daemon nor read its secrets") {
         MungeWorld munge{helper_of(munged.socket()), helper_of_a_user(munged.socket())};
         munge.login_error();
         CHECK_THAT(error_of(*munge.world.accepted[0]),
-                   Catch::Contains("munge here does not accept its credential (Unauthorized"));
+                   Catch::Contains("does not accept its credential (munge: Unauthorized"));
         CHECK_FALSE(munge.world.accepted[0]->is_trusted());
     }
 }
@@ -263,8 +262,8 @@ TEST_CASE("the question of a dead helper fails, those that waited go to the next
             where = sealed ? "sealed" : sealed.error().sentence();
         };
     };
-    client.seal(as_bytes("a"), note(first));
-    client.seal(as_bytes("b"), note(second));
+    client.seal("n3", as_bytes("a"), note(first));
+    client.seal("n3", as_bytes("b"), note(second));
     munged.stop();
     auto helper = spawn.spawner().start_role(0, SOCK_SEQPACKET);
     REQUIRE(helper);
@@ -297,8 +296,9 @@ TEST_CASE("a credential that was decoded before still gives its payload") {
     REQUIRE(helper);
     client.attach(std::move(helper->socket));
     std::string credential;
-    client.seal(as_bytes("payload"),
-                [&](const Result<std::string>& sealed) { credential = sealed ? *sealed : ""; });
+    client.seal("n3", as_bytes("payload"), [&](const Result<std::string>& sealed) {
+        credential = sealed ? *sealed : "";
+    });
     std::vector<OpenedCredential> opened;
     const auto keep = [&](const Result<OpenedCredential>& result) {
         REQUIRE(result);
@@ -308,9 +308,9 @@ TEST_CASE("a credential that was decoded before still gives its payload") {
         REQUIRE(wait_readable(client.fd()));
         client.on_readable({});
     }
-    client.open(credential, keep);
-    client.open(credential, keep);
-    client.cancel(client.open(credential, keep));
+    client.open("n3", credential, keep);
+    client.open("n3", credential, keep);
+    client.cancel(client.open("n3", credential, keep));
     while (opened.size() < 2) {
         REQUIRE(wait_readable(client.fd()));
         client.on_readable({});
@@ -328,7 +328,7 @@ TEST_CASE("too many questions are refused, not kept") {
     std::size_t refused = 0;
     const auto count = [&](const Result<std::string>& sealed) { refused += sealed ? 0U : 1U; };
     for (std::size_t i = 0; i < kMungeQueueMax + 3; ++i) {
-        client.seal(as_bytes("x"), count);
+        client.seal("n3", as_bytes("x"), count);
     }
     CHECK(refused == 0);
     REQUIRE(client.deadline());

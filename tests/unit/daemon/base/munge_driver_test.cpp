@@ -49,7 +49,7 @@ TEST_CASE(
             world.loop().forget(pipe->out.get());
         }));
     };
-    driver.client().seal(as_bytes("a question"), [&](const Result<std::string>& sealed) {
+    driver.client().seal("n3", as_bytes("a question"), [&](const Result<std::string>& sealed) {
         CHECK_FALSE(sealed);
         at_once ? open() : world.loop().defer(open);
     });
