@@ -6,7 +6,7 @@
 #include "stager/disk/foreign_entry.h"
 #include "stager/disk/open_to_read.h"
 #include "stager/files/manifest/attributes.h"
-#include "stager/files/manifest/holes.h"
+#include "stager/files/target/file_compare.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -66,7 +66,7 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
       may_replace_{other.may_replace_},
       way_{other.way_},
       fd_{std::move(other.fd_)},
-      rested_{other.rested_},
+      rest_{other.rest_},
       node_{std::move(other.node_)},
       stamp_{other.stamp_},
       note_{std::move(other.note_)},
@@ -223,7 +223,7 @@ Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
     }
     TRY(wake());
     if (way_ == Way::compare) {
-        Status same = compare(offset, bytes);
+        Status same = compared(has_bytes(fd_.get(), node_, offset, bytes));
         return same ? Result<Placing>{Placing::placed} : std::move(same).error();
     }
     for (const FilePiece& piece : file_pieces(node_, offset, bytes.size())) {
@@ -238,30 +238,11 @@ Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
     return Placing::placed;
 }
 
-Status TargetFile::compare(std::uint64_t offset, Bytes bytes) const {
-    std::vector<std::byte> there(bytes.size());
-    for (const FilePiece& piece : file_pieces(node_, offset, bytes.size())) {
-        const MutableBytes part = MutableBytes{there}.subspan(piece.begin, piece.length);
-        if (read_fully(fd_.get(), part, piece.offset) < 0) {
-            return failed(errno);
-        }
+Status TargetFile::compared(std::optional<bool> is_same) const {
+    if (!is_same) {
+        return failed(errno);
     }
-    const bool is_same = std::equal(bytes.begin(), bytes.end(), there.begin());
-    return is_same ? Status{} : Status{differs()};
-}
-
-/// Where the source has holes, the existing file may have nothing but zeros.
-Status TargetFile::compare_holes() const {
-    std::uint64_t end = 0;
-    std::vector<TreeExtent> extents = node_.extents;
-    extents.push_back({.offset = node_.size, .length = 0});
-    for (const TreeExtent& extent : extents) {
-        if (node_.kind == TreeKind::sparse && !is_zero(fd_.get(), end, extent.offset)) {
-            return errno == 0 ? differs() : failed(errno);
-        }
-        end = extent.offset + extent.length;
-    }
-    return {};
+    return *is_same ? Status{} : Status{differs()};
 }
 
 Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
@@ -321,7 +302,7 @@ Status TargetFile::settle() {
         return awake;
     }
     if (way_ == Way::compare) {
-        return compare_holes();
+        return compared(has_holes(fd_.get(), node_));
     }
     if (way_ == Way::leave) {
         return {};
@@ -480,58 +461,15 @@ Status TargetFile::meet_newcomer() {
 }
 
 void TargetFile::rest() {
-    struct stat directory {};
-    if (!directory_.fd || ::fstat(directory_.fd.get(), &directory) != 0) {
-        return;
-    }
-    Rested rested{.directory = identity_of(directory)};
-    struct stat file {};
-    if (fd_) {
-        const int how = ::fcntl(fd_.get(), F_GETFL);
-        if (how < 0 || ::fstat(fd_.get(), &file) != 0 || (file.st_mode & S_IRUSR) == 0) {
-            return;  // It could not be opened again later.
-        }
-        rested.file = identity_of(file);
-        rested.how = how & O_ACCMODE;
-        // Closes, like close_for_writing(): only close(2) reports what NFS could not store.
-        if (rested.how != O_RDONLY && ::close(fd_.release()) != 0) {
-            rested.cause = errno;
-        }
-    }
-    rested_ = rested;
-    fd_.reset();
-    directory_.fd.reset();
+    rest_.begin(directory_.fd, fd_);
 }
 
-/// Opens the file by its name, which others may have changed, and checks that it is the same.
 Status TargetFile::wake() const {
-    if (!rested_) {
+    if (!rest_.is_resting()) {
         return {};
     }
-    const Rested before = *std::exchange(rested_, std::nullopt);
-    if (before.cause != 0) {
-        return failed(before.cause);
-    }
-    TRY(auto directory, open_target_directory(order_.place));
-    struct stat now {};
-    if (::fstat(directory.fd.get(), &now) != 0 || identity_of(now) != before.directory) {
-        return was_taken_away(path());
-    }
-    directory_.fd = std::move(directory.fd);
-    if (!before.file) {
-        return {};
-    }
-    const std::string& name = has_temporary_ ? temporary_ : name_;
-    constexpr int kAgain = O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    UniqueFd file{::openat(directory_.fd.get(), name.c_str(), before.how | kAgain)};
-    if (!file || ::fstat(file.get(), &now) != 0) {
-        return errno == ENOENT || errno == ELOOP ? was_taken_away(path()) : failed(errno);
-    }
-    if (identity_of(now) != *before.file) {
-        return was_taken_away(path());
-    }
-    fd_ = std::move(file);
-    if (has_temporary_) {
+    TRY(rest_.end(order_.place, has_temporary_ ? temporary_ : name_, directory_.fd, fd_));
+    if (has_temporary_ && fd_) {
         static_cast<void>(::flock(fd_.get(), LOCK_EX | LOCK_NB));
     }
     return {};

@@ -18,6 +18,7 @@
 
 #include "stager/disk/drop_behind.h"
 #include "stager/files/manifest/tree_node.h"
+#include "stager/files/target/file_rest.h"
 #include "stager/files/target/partial.h"
 #include "stager/files/target/target.h"
 
@@ -75,14 +76,6 @@ class TargetFile final : public Target {
                Writer writer,
                TargetDirectory at);
 
-    /// The state that rest() recorded.
-    struct Rested {
-        FileIdentity directory{};
-        std::optional<FileIdentity> file{};
-        int how = 0;    ///< O_RDONLY or O_RDWR.
-        int cause = 0;  ///< The errno if closing it failed.
-    };
-
     [[nodiscard]] Status look();
     void choose_temporary();
     [[nodiscard]] bool is_source(const struct stat& there) const;
@@ -98,8 +91,7 @@ class TargetFile final : public Target {
     [[nodiscard]] std::uint64_t room_of_part() const;
     [[nodiscard]] Status take_room();
     [[nodiscard]] Status close_for_writing();
-    [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
-    [[nodiscard]] Status compare_holes() const;
+    [[nodiscard]] Status compared(std::optional<bool> is_same) const;
     [[nodiscard]] Status rename_if_free();
     [[nodiscard]] Status meet_newcomer();
     [[nodiscard]] Status still_there() const;
@@ -117,7 +109,7 @@ class TargetFile final : public Target {
     Way way_ = Way::write;
     /// The temporary file, read-only from settle() on; or the file to compare with.
     mutable UniqueFd fd_;
-    mutable std::optional<Rested> rested_;
+    mutable FileRest rest_;
     TreeNode node_;
     std::optional<SourceStamp> stamp_;  ///< For a resumable or noted file.
     std::optional<PartialNote> note_;   ///< From begin() to settle().
