@@ -12,4 +12,8 @@ StageKey random_push_key() {
     return {.job_id = kPushJob, .step_id = draw[0] & kPlain, .restart = draw[1] & kPlain};
 }
 
+StageKey preflight_key() {
+    return {.job_id = kPushJob};
+}
+
 }  // namespace stage

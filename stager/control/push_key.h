@@ -7,5 +7,7 @@ namespace stage {
 
 /// Draws a random key for a push, and one for each of its rounds.
 [[nodiscard]] StageKey random_push_key();
+/// The key of a preflight check, which is no stage: one node may run several at a time.
+[[nodiscard]] StageKey preflight_key();
 
 }  // namespace stage

@@ -1,5 +1,6 @@
 #include "stager/daemon/push/local_preflight.h"
 
+#include "stager/control/push_key.h"
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
@@ -14,7 +15,7 @@ namespace {
 
 WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
     WorkerSetup setup;
-    setup.key.job_id = kPushJob;
+    setup.key = preflight_key();
     setup.nodes = {"source", "target"};
     setup.source = Rank{0};
     setup.rank = Rank{order.is_source ? Rank::rep{0} : Rank::rep{1}};
