@@ -36,11 +36,6 @@
 
 namespace stage {
 
-/// Source ports from here on can be bound by any user; those below only by root. Connectors use
-/// one of root's if possible, and Listener evicts such connections last. The port proves
-/// nothing.
-inline constexpr std::uint16_t kUnprivilegedPorts = 1024;
-
 /// Settings of all links of a daemon. Must outlive them.
 struct LinkPolicy {
     /// This node's NodeName. May be empty (not known yet): then an acceptor takes the name by
@@ -154,7 +149,6 @@ class Link {
   private:
     void start_connecting(Instant now);
     void check_connected();
-    void prepare_socket();
     void read_some();
     [[nodiscard]] std::size_t room_to_read();
     [[nodiscard]] bool read_once(std::size_t room);

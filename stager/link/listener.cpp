@@ -1,5 +1,6 @@
 #include "stager/link/listener.h"
 
+#include "stager/link/link_socket.h"
 #include "stager/link/port_holder.h"
 #include "transport/os/lacks_descriptor.h"
 

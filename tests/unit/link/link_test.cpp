@@ -1,6 +1,7 @@
 // Tests that a link carries frames whole, in order and sealed, and ends with an error message.
 #include "stager/link/link.h"
 
+#include "stager/link/link_socket.h"
 #include "tests/unit/link/link_world.h"
 #include "transport/base/prng.h"
 

@@ -1,6 +1,7 @@
 // Tests which connection is evicted when too many are not authenticated yet.
 #include "stager/link/listener.h"
 
+#include "stager/link/link_socket.h"
 #include "tests/unit/link/link_world.h"
 #include "tests/unit/root.h"
 #include "tests/unit/scarce.h"
