@@ -89,12 +89,7 @@ class Member {
 };
 
 core::ObjectShape shape_of(const BlockSource& source) {
-    core::ObjectShape shape;
-    shape.blocks = source.block_count();
-    for (std::uint32_t block = 0; block < shape.blocks; ++block) {
-        shape.object_bytes += source.block_length(BlockIndex{block});
-    }
-    return shape;
+    return {.blocks = source.block_count(), .object_bytes = source.object_bytes()};
 }
 
 }  // namespace

@@ -93,6 +93,9 @@ void Session::hear_disk(Instant now) {
     if (!completions.empty()) {
         parts_.core.on_done(now, completions);
     }
+    if (parts_.disk.is_waiting()) {
+        parts_.core.on_disk_waiting(now);
+    }
 }
 
 void Session::receive(Instant now, Readable readable) {

@@ -18,9 +18,7 @@ class SourceAndSink final : public BlockSource {
     SourceAndSink(FileSource& source, FileSink& sink) : source_{source}, sink_{sink} {}
 
     [[nodiscard]] std::uint32_t block_count() const override { return source_.block_count(); }
-    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override {
-        return source_.block_length(block);
-    }
+    [[nodiscard]] std::uint64_t object_bytes() const override { return source_.object_bytes(); }
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;
     /// True if the source's own node needs the block no more.

@@ -48,7 +48,11 @@ class FileSource final : public BlockSource {
         std::uint64_t page_room = kAllPages);
 
     [[nodiscard]] std::uint32_t block_count() const override { return block_count_; }
-    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
+    [[nodiscard]] std::uint64_t object_bytes() const override {
+        return manifest_bytes_.size() + manifest_.stream_bytes();
+    }
+    /// Known before the block is read. Requires block < block_count().
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const;
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     /// Checks that no file has changed since it was opened, also one that was not read.
     [[nodiscard]] Status finish() override;

@@ -14,7 +14,7 @@ class RefusingSource final : public BlockSource {
     explicit RefusingSource(Error why) : why_{std::move(why)} {}
 
     [[nodiscard]] std::uint32_t block_count() const override { return 1; }
-    [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override { return 1; }
+    [[nodiscard]] std::uint64_t object_bytes() const override { return 1; }
     [[nodiscard]] Result<SourceBlock> read(BlockIndex /*block*/,
                                            MutableBytes /*room*/) override {
         return why_;

@@ -27,7 +27,7 @@ class Content final : public ObjectIo, private BlockSource, private BlockSink {
             Complain complain);
 
     Performed perform(const core::Operation& operation, MutableBytes buffer) override;
-    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const;
 
     /// Every block is on disk, right, and the files have their names.
     [[nodiscard]] bool is_whole() const { return has_finished_; }
@@ -37,6 +37,7 @@ class Content final : public ObjectIo, private BlockSource, private BlockSink {
   private:
     // What the source reads.
     [[nodiscard]] std::uint32_t block_count() const override;
+    [[nodiscard]] std::uint64_t object_bytes() const override { return plan_.object_bytes(); }
     Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     // What a receiver writes.
     Result<Placing> write(BlockIndex block, Bytes bytes, const Digest128& leaf) override;

@@ -4,12 +4,14 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace stage::sim {
 namespace {
 
 constexpr std::uint32_t kAtOnceBytesMax = 64U << 10U;  ///< The limit of verify_at_once().
+constexpr Duration kTryWaitingEvery = std::chrono::milliseconds{2};
 constexpr std::uint64_t kStepChance = 0x64697374U;
 
 }  // namespace
@@ -19,7 +21,8 @@ SimDisk::SimDisk(const Plan& plan, std::uint16_t rank, Dependencies world)
       own_{plan.member[rank]},
       world_{std::move(world)},
       steps_{(plan.seed ^ kStepChance) * 1000 + rank},
-      jobs_{std::max(plan.resident_blocks / 2U, 1U)} {
+      jobs_{std::max(plan.resident_blocks / 2U, 1U)},
+      is_source_{rank == plan.source} {
 }
 
 std::optional<core::Completion> SimDisk::submit(const core::Operation& operation,
@@ -124,7 +127,10 @@ void SimDisk::perform() {
     const core::Operation& operation = job_->operation;
     Order& order = order_of(operation.ticket);
     look(order, false);
-    if (is_full() && operation.kind == core::OperationKind::store) {
+    if (is_still_to_come(operation)) {
+        ++did_.waited;
+        performed_ = {.completion = {}, .again = true};
+    } else if (is_full() && operation.kind == core::OperationKind::store) {
         performed_ = {.completion = {.ticket = operation.ticket,
                                      .kind = operation.kind,
                                      .block = operation.block,
@@ -144,7 +150,8 @@ void SimDisk::end(std::uint64_t) {
     if (!performed_) {
         perform();
     }
-    const bool is_again = performed_->again;
+    const bool is_again =
+        performed_->again && job_->operation.kind == core::OperationKind::store;
     const bool is_first = jobs_.performed(*std::exchange(performed_, std::nullopt));
     Order& order = order_of(job_->operation.ticket);
     did_.deferred += is_again ? 1U : 0U;
@@ -152,10 +159,25 @@ void SimDisk::end(std::uint64_t) {
     order.was_deferred = order.was_deferred || is_again;
     job_.reset();
     is_busy_ = false;
+    if (jobs_.has_waiting() && !std::exchange(is_trying_, true)) {
+        world_.events.at<&SimDisk::try_waiting>(world_.events.now() + kTryWaitingEvery, *this);
+    }
     go_on();
     if (is_first) {
         world_.wake();
     }
+}
+
+/// DiskQueue does so, too.
+void SimDisk::try_waiting(std::uint64_t) {
+    is_trying_ = false;
+    jobs_.try_waiting();
+    go_on();
+}
+
+bool SimDisk::is_still_to_come(const core::Operation& operation) const {
+    return is_source_ && operation.kind == core::OperationKind::load &&
+           world_.events.now() < Instant{plan_.leg.arrival(operation.block.value())};
 }
 
 std::vector<core::Completion> SimDisk::take() {

@@ -31,6 +31,7 @@ class SimDisk final : public Disk {
     std::optional<core::Completion> submit(const core::Operation& operation,
                                            MutableBytes buffer) override;
     [[nodiscard]] std::vector<core::Completion> take() override;
+    [[nodiscard]] bool is_waiting() override { return jobs_.is_waiting(); }
     [[nodiscard]] int event_fd() const override { return -1; }
     /// The member has ended. Like the real thread this one completes what it is doing, unless
     /// it died.
@@ -41,6 +42,7 @@ class SimDisk final : public Disk {
         /// Deferred stores whose completion was not found with others'.
         std::uint64_t apart = 0;
         std::uint64_t together = 0;  ///< Times that several completions were taken.
+        std::uint64_t waited = 0;    ///< Attempts at a block that was still to come.
         std::uint64_t left = 0;      ///< Operations not taken when the member ended.
     };
     [[nodiscard]] const Did& did() const { return did_; }
@@ -65,6 +67,8 @@ class SimDisk final : public Disk {
     void begin(std::uint64_t = 0);
     void perform();
     void end(std::uint64_t = 0);
+    void try_waiting(std::uint64_t = 0);
+    [[nodiscard]] bool is_still_to_come(const core::Operation& operation) const;
     [[nodiscard]] bool is_full() const;
 
     const Plan& plan_;
@@ -73,6 +77,8 @@ class SimDisk final : public Disk {
     Prng steps_;  ///< Separate, so that what a seed draws besides stays what it was.
     DiskJobs jobs_;
     std::vector<Order> orders_;
+    bool is_source_;
+    bool is_trying_ = false;      ///< try_waiting() is due in a moment.
     bool is_busy_ = false;        ///< The thread is, or is about to be.
     std::optional<DiskJob> job_;  ///< That it does.
     std::optional<Performed> performed_;

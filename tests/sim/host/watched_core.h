@@ -33,6 +33,7 @@ class WatchedCore final : public core::Core {
     void on_done(Instant now, std::span<const core::Completion> completions) override;
     void on_time(Instant now) override;
     void on_abort(Instant now, const Error& why) override;
+    void on_disk_waiting(Instant now) override { core_->on_disk_waiting(now); }
     void on_all_listen(Instant now) override;
     void next_sends(Instant now, core::SendBatch& sends) override;
     void next_operations(Instant now, core::OperationBatch& operations) override;

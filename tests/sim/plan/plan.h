@@ -133,6 +133,18 @@ struct FlowPlan {
     Duration end = std::chrono::hours{1};
 };
 
+/// The source is a gateway: its blocks come one after the other from another session.
+struct LegPlan {
+    Duration block_every{};  ///< 0: all blocks are there from the beginning.
+    Duration stops_at{};
+    Duration stops_for{};
+
+    [[nodiscard]] Duration arrival(std::uint32_t block) const {
+        const Duration moving = block_every * (block + 1);
+        return moving < stops_at ? moving : moving + stops_for;
+    }
+};
+
 struct Plan {
     std::uint64_t seed = 1;
     std::uint16_t members = 4;
@@ -174,6 +186,7 @@ struct Plan {
     Duration disk_late_max{};  ///< One operation of 16 takes up to so much longer.
     /// A disk's thread is late by up to this at one step of four (sim_disk.h).
     Duration disk_step_late_max{};
+    LegPlan leg;
     std::optional<Duration> stream_wait;  ///< Empty: the value of core/base/limits.h.
     Duration ready_timeout = seconds{5};
     Duration stall_timeout = seconds{4};

@@ -68,6 +68,7 @@ struct RelayWorld::Host {
     std::deque<std::pair<core::Operation, core::Verdict>> at_disk;  ///< In order of their ends.
     std::map<BlockIndex, std::vector<std::uint32_t>> buffers;       ///< A chunk is its tag.
     std::vector<bool> stored;                                       ///< By block.
+    std::uint32_t waiting = 0;  ///< Operations that wait for another session.
     bool was_damaged = false;
     std::optional<Instant> woken_for;
 };
@@ -221,6 +222,9 @@ void RelayWorld::turn(Host& host) {
         core.on_done(now_, completions);
         operate(host);
     }
+    if (host.waiting > 0 && host.at_disk.empty()) {
+        core.on_disk_waiting(now_);
+    }
     if (const auto deadline = core.deadline(); deadline && *deadline <= now_) {
         core.on_time(now_);
     }
@@ -309,9 +313,28 @@ void RelayWorld::complete(Host& host) {
     turn(host);
 }
 
+/// When another session lets the host do this.
+Instant RelayWorld::possible_at(const Host& host, const core::Operation& operation) const {
+    if (operation.kind == core::OperationKind::load && host.rank == 0) {
+        return Instant{plan_.leg.arrival(operation.block.value())};
+    }
+    const auto chained = plan_.chained.find(host.rank);
+    const bool waits =
+        operation.kind == core::OperationKind::finish && chained != plan_.chained.end();
+    return waits ? Instant{chained->second} : now_;
+}
+
 void RelayWorld::perform(Host& host, const core::Operation& operation) {
     using core::OperationKind;
     using core::Verdict;
+    if (const Instant at = possible_at(host, operation); at > now_) {
+        ++host.waiting;
+        after(at - now_, [this, &host, operation] {
+            --host.waiting;
+            perform(host, operation);
+        });
+        return;
+    }
     const auto slow = plan_.slow_disks.find(host.rank);
     const std::uint64_t disk =
         slow != plan_.slow_disks.end() ? slow->second : plan_.disk_bytes_per_s;

@@ -6,6 +6,7 @@
 // place, and a block with a wrong one has a wrong digest.
 #pragma once
 
+#include "tests/sim/plan/plan.h"
 #include "transport/base/prng.h"
 #include "transport/core/relay/relay_receiver.h"
 #include "transport/core/relay/relay_source.h"
@@ -35,6 +36,9 @@ struct RelayPlan {
     std::uint64_t disk_bytes_per_s = 1'000'000'000;
     std::map<std::uint32_t, std::uint64_t> slow_disks{};
     std::map<std::uint32_t, Duration> slow_finishes{};  ///< From the last block to DONE.
+    LegPlan leg{};                                      ///< The source's.
+    /// By rank: it is a gateway, which may finish from then on.
+    std::map<std::uint32_t, Duration> chained{};
     std::uint32_t chunk_bytes = 8928;
     Duration stall_timeout = std::chrono::seconds{30};
     /// By rank: its part begins then. Before that its host takes connections.
@@ -116,6 +120,7 @@ class RelayWorld {
     void note_reached(std::uint32_t rank);
     void send_all(Host& host);
     void operate(Host& host);
+    [[nodiscard]] Instant possible_at(const Host& host, const core::Operation& operation) const;
     void perform(Host& host, const core::Operation& operation);
     void complete(Host& host);
     void connect(Host& from, Peer to);

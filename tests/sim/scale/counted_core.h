@@ -33,6 +33,10 @@ class CountedCore final : public core::Core {
         const OnAccount scope{account_};
         core_->on_abort(now, why);
     }
+    void on_disk_waiting(Instant now) override {
+        const OnAccount scope{account_};
+        core_->on_disk_waiting(now);
+    }
     void on_all_listen(Instant now) override {
         const OnAccount scope{account_};
         core_->on_all_listen(now);

@@ -147,7 +147,10 @@ Duration World::time_limit() const {
         return each.hears_group_until.has_value();
     });
     const int times = is_fetched ? 3 : 1;
-    return plan_.heals_at + (data + disks) * times + windows + names + faults + seconds{6};
+    const Duration leg =
+        plan_.leg.arrival(static_cast<std::uint32_t>(plan_.block_bytes.size() - 1));
+    return plan_.heals_at + leg + (data + disks) * times + windows + names + faults +
+           seconds{6};
 }
 
 bool World::is_over() const {

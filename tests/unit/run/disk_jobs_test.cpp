@@ -145,5 +145,51 @@ TEST_CASE("nothing begins after the stop, and what had begun completes") {
     CHECK(taken(jobs) == "0 ");
 }
 
+TEST_CASE("a load that waits for another session lets others pass and keeps its turn") {
+    DiskJobs jobs{4};
+    for (const std::uint32_t block : {5U, 6U, 1U}) {
+        jobs.add(job_of(OperationKind::load, block));
+    }
+    CHECK_FALSE(jobs.performed(refused(jobs.next())));
+    CHECK_FALSE(jobs.performed(refused(jobs.next())));
+    CHECK_FALSE(jobs.is_waiting());  // Block 1 is still to be read.
+    CHECK(jobs.performed(done(jobs.next())));
+    CHECK_FALSE(jobs.is_waiting());  // And to be taken.
+    CHECK(taken(jobs) == "1 ");
+    CHECK(jobs.is_waiting());
+    CHECK_FALSE(jobs.has_next());
+    SECTION("still waiting, it is tried alone") {
+        jobs.try_waiting();
+        const DiskJob first = jobs.next();
+        CHECK(first.operation.block == BlockIndex{5});
+        CHECK_FALSE(jobs.performed(refused(first)));
+        CHECK_FALSE(jobs.has_next());
+        CHECK(jobs.is_waiting());
+    }
+    jobs.try_waiting();
+    for (const std::uint32_t block : {5U, 6U}) {
+        REQUIRE(jobs.has_next());
+        const DiskJob next = jobs.next();
+        CHECK(next.operation.block == BlockIndex{block});
+        static_cast<void>(jobs.performed(done(next)));
+    }
+    CHECK(taken(jobs) == "5 6 ");
+    CHECK_FALSE(jobs.has_waiting());
+    CHECK_FALSE(jobs.has_next());
+}
+
+TEST_CASE("an end that waits is tried again, and is never returned as bad") {
+    DiskJobs jobs{0};
+    jobs.add(job_of(OperationKind::finish, 0));
+    for (int i = 0; i < 3; ++i) {
+        CHECK_FALSE(jobs.performed(refused(jobs.next())));
+        CHECK(jobs.is_waiting());
+        CHECK(jobs.take().empty());
+        jobs.try_waiting();
+    }
+    CHECK(jobs.performed(done(jobs.next())));
+    CHECK(jobs.take().size() == 1);
+}
+
 }  // namespace
 }  // namespace stage

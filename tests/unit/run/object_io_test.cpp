@@ -109,8 +109,8 @@ TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as
     class Words final : public BlockSource {
       public:
         [[nodiscard]] std::uint32_t block_count() const override { return 3; }
-        [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override {
-            return kBlockBytes - 9;
+        [[nodiscard]] std::uint64_t object_bytes() const override {
+            return 3 * (kBlockBytes - 9);
         }
         Result<SourceBlock> read(BlockIndex /*block*/, MutableBytes room) override {
             for (std::size_t i = 0; i < kBlockBytes - 9; ++i) {
@@ -156,9 +156,7 @@ TEST_CASE("what is not allowed, or small, is left as it is") {
     class Zeros final : public BlockSource {
       public:
         [[nodiscard]] std::uint32_t block_count() const override { return 1; }
-        [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override {
-            return 100'000;
-        }
+        [[nodiscard]] std::uint64_t object_bytes() const override { return 100'000; }
         Result<SourceBlock> read(BlockIndex /*block*/, MutableBytes room) override {
             std::ranges::fill(room.first(100'000), std::byte{'x'});
             return SourceBlock{100'000, xxh3_128(room.first(100'000))};

@@ -50,7 +50,7 @@ class FullDriver final : public Driver {
 class Zeros final : public BlockSource {
   public:
     [[nodiscard]] std::uint32_t block_count() const override { return 4; }
-    [[nodiscard]] std::uint32_t block_length(BlockIndex) const override { return kBlockBytes; }
+    [[nodiscard]] std::uint64_t object_bytes() const override { return 4 * kBlockBytes; }
     Result<SourceBlock> read(BlockIndex, MutableBytes) override {
         return SourceBlock{.length = kBlockBytes};
     }

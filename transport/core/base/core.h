@@ -35,6 +35,9 @@ class Core {
     /// Gives up for an external reason (scancel, a failed peer) and informs the group if it
     /// can.
     virtual void on_abort(Instant now, const Error& why) = 0;
+    /// Called in each turn in which all that its disk still has to do waits for another session
+    /// (run/passage/passage.h): its disk is not stuck, and others know that it goes on.
+    virtual void on_disk_waiting(Instant /*now*/) {}
     /// Called at most once: the core of every member runs by now, so a member that is not heard
     /// is unreachable and not just busy.
     virtual void on_all_listen(Instant now) = 0;

@@ -36,6 +36,7 @@ class Receiver final : public Core {
     void on_done(Instant now, std::span<const Completion> completions) override;
     void on_time(Instant now) override { work(now); }
     void on_abort(Instant now, const Error& why) override;
+    void on_disk_waiting(Instant now) override { disk_watch_.on_waiting(now); }
     void on_all_listen(Instant now) override;
     void next_sends(Instant now, SendBatch& batch) override;
     void next_operations(Instant now, OperationBatch& batch) override;

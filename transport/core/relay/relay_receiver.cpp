@@ -76,6 +76,12 @@ void RelayReceiver::on_abort(Instant now, const Error& why) {
     work(now);
 }
 
+/// The source hears by `gained` that there is progress behind this member, which has all.
+void RelayReceiver::on_disk_waiting(Instant now) {
+    disk_watch_.on_waiting(now);
+    ++waited_;
+}
+
 // ---- received packets
 
 void RelayReceiver::on_datagram(Instant now, const Datagram& datagram) {
@@ -375,7 +381,7 @@ wire::Pulse RelayReceiver::pulse_up(const Stripe& stripe) const {
     if (&stripe != &stripes_.front()) {
         return pulse;
     }
-    pulse.gained = own_blocks() + stripe.children.gained();
+    pulse.gained = own_blocks() + stripe.children.gained() + waited_;
     RankSet joined{config_.members};
     joined.add(config_.own);
     if (stripe.children.add_joined(joined)) {

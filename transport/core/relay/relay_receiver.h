@@ -38,6 +38,7 @@ class RelayReceiver final : public Core {
     void on_links(Instant now, std::span<const LinkEvent> events) override;
     void on_time(Instant now) override { work(now); }
     void on_abort(Instant now, const Error& why) override;
+    void on_disk_waiting(Instant now) override;
     void on_all_listen(Instant now) override { work(now); }
     void next_sends(Instant now, SendBatch& batch) override;
     void next_operations(Instant now, OperationBatch& batch) override;
@@ -122,6 +123,7 @@ class RelayReceiver final : public Core {
     Instant gained_at_{};
     Instant source_at_{};  ///< The last sign of life from the source, as parents pass it on.
     bool was_source_heard_ = false;
+    std::uint64_t waited_ = 0;  ///< Turns in which what it finishes waited for others.
     bool is_aside_ = false;
     bool is_started_ = false;
     Instant started_at_{};

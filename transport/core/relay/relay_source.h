@@ -37,6 +37,7 @@ class RelaySource final : public Core {
     void on_links(Instant now, std::span<const LinkEvent> events) override;
     void on_time(Instant now) override { work(now); }
     void on_abort(Instant now, const Error& why) override;
+    void on_disk_waiting(Instant now) override { disk_watch_.on_waiting(now); }
     void on_all_listen(Instant now) override { work(now); }
     void next_sends(Instant now, SendBatch& batch) override;
     void next_operations(Instant now, OperationBatch& batch) override;

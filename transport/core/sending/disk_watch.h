@@ -36,6 +36,9 @@ class DiskWatch {
         moved_at_ = now;
     }
 
+    /// What is in progress waits for another session, not for the disk.
+    void on_waiting(Instant now) { moved_at_ = now; }
+
     /// Whether operations in progress count. A store may wait for a block that is not here yet;
     /// the disk is responsible only for the time since the block arrived.
     void look(Instant now, bool counts) {

@@ -16,11 +16,15 @@ DiskJob take_first(std::deque<DiskJob>& jobs) {
 }  // namespace
 
 bool DiskJobs::has_next() const {
-    return !is_stopped_ && !performing_ && (retries_ > 0 || !queued_.empty());
+    return !is_stopped_ && !performing_ && (tries_waiting_ || retries_ > 0 || !queued_.empty());
 }
 
 DiskJob DiskJobs::next() {
     invariant(has_next(), "one operation is performed at a time");
+    is_waiting_tried_ = std::exchange(tries_waiting_, false);
+    if (is_waiting_tried_) {
+        return performing_.emplace(take_first(waiting_));
+    }
     const bool is_retry = retries_ > 0;
     retries_ -= is_retry ? 1 : 0;
     return performing_.emplace(take_first(is_retry ? deferred_ : queued_));
@@ -29,6 +33,15 @@ DiskJob DiskJobs::next() {
 bool DiskJobs::performed(Performed performed) {
     invariant(performing_.has_value(), "what was performed had begun");
     const DiskJob job = *std::exchange(performing_, std::nullopt);
+    if (performed.again && job.operation.kind != core::OperationKind::store) {
+        if (is_waiting_tried_) {
+            waiting_.push_front(job);
+        } else {
+            waiting_.push_back(job);
+        }
+        return false;
+    }
+    tries_waiting_ = (tries_waiting_ || is_waiting_tried_) && !waiting_.empty();
     if (performed.again && deferred_.size() < deferred_max_) {
         deferred_.push_back(job);
         return false;

@@ -4,10 +4,18 @@
 
 #include <sys/eventfd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
 namespace stage {
+
+namespace {
+
+/// A block of 1 MiB takes as long on a link of 4 Gbit/s.
+constexpr auto kTryWaitingEvery = std::chrono::milliseconds{2};
+
+}  // namespace
 
 DiskQueue::DiskQueue(ObjectIo& object, std::size_t deferred_max)
     : object_{object},
@@ -47,10 +55,35 @@ std::vector<core::Completion> DiskQueue::take() {
     return completions;
 }
 
+bool DiskQueue::is_waiting() {
+    const std::lock_guard lock{mutex_};
+    return jobs_.is_waiting();
+}
+
+/// What waits for another session is tried again every few moments, whatever else there is.
+void DiskQueue::await_job(std::unique_lock<std::mutex>& lock) {
+    const auto has_one = [this] { return jobs_.has_next() || jobs_.is_stopped(); };
+    while (true) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= try_at_) {
+            jobs_.try_waiting();
+            try_at_ = now + kTryWaitingEvery;
+        }
+        if (has_one()) {
+            return;
+        }
+        if (jobs_.has_waiting()) {
+            wake_.wait_until(lock, try_at_, has_one);
+        } else {
+            wake_.wait(lock, has_one);
+        }
+    }
+}
+
 void DiskQueue::work() {
     std::unique_lock lock{mutex_};
     while (true) {
-        wake_.wait(lock, [this] { return jobs_.has_next() || jobs_.is_stopped(); });
+        await_job(lock);
         if (jobs_.is_stopped()) {
             return;
         }

@@ -8,6 +8,7 @@
 #include "transport/run/object/disk.h"
 #include "transport/run/object/disk_jobs.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -29,8 +30,10 @@ class DiskQueue final : public Disk {
                                            MutableBytes buffer) override;
     [[nodiscard]] int event_fd() const override { return event_.get(); }
     [[nodiscard]] std::vector<core::Completion> take() override;
+    [[nodiscard]] bool is_waiting() override;
 
   private:
+    void await_job(std::unique_lock<std::mutex>& lock);
     void work();
 
     ObjectIo& object_;
@@ -40,6 +43,7 @@ class DiskQueue final : public Disk {
     std::mutex mutex_;
     std::condition_variable wake_;
     DiskJobs jobs_;
+    std::chrono::steady_clock::time_point try_at_{};  ///< Read and set by the thread alone.
     std::jthread thread_;  ///< Last, because it uses the members above.
 };
 

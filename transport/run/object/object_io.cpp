@@ -72,6 +72,9 @@ Performed SourceIo::perform(const core::Operation& operation, MutableBytes buffe
         return {.completion = of_status(operation, source_.finish())};
     }
     invariant(operation.kind == core::OperationKind::load, "a source only loads and finishes");
+    if (!source_.is_here(operation.block)) {
+        return {.completion = completion_of(operation), .again = true};
+    }
     return {.completion = load(operation, buffer)};
 }
 
@@ -137,6 +140,9 @@ Performed SinkIo::perform(const core::Operation& operation, MutableBytes buffer)
         case core::OperationKind::load:
             return {.completion = load(operation, buffer)};
         case core::OperationKind::finish:
+            if (!sink_.may_finish()) {
+                return {.completion = completion_of(operation), .again = true};
+            }
             return {.completion = of_status(operation, sink_.finish())};
         case core::OperationKind::place:
         case core::OperationKind::drop:

@@ -20,7 +20,8 @@
 
 namespace stage {
 
-/// The result of an operation; `again` is a store whose place is not known yet.
+/// The result of an operation. `again`: the operation is to be performed again, because a
+/// store's place is not known yet, or a load or finish waits for another session.
 struct Performed {
     core::Completion completion;
     bool again = false;

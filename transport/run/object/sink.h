@@ -47,6 +47,10 @@ class BlockSink {
                                            std::uint32_t offset,
                                            MutableBytes room) = 0;
 
+    /// False while something that finish() would report is not decided yet
+    /// (run/passage/passage.h). It is asked again a little later.
+    [[nodiscard]] virtual bool may_finish() { return true; }
+
     /// Every block is held: sets sizes, modes and times, and gives the files their final names.
     /// Only after it returned without an error may this node report DONE; called again, by a
     /// second session for the same object, it does nothing. read_back() still works afterwards.

@@ -29,12 +29,16 @@ class BlockSource {
     /// The number of the object's blocks: at least 1, and constant during a session.
     [[nodiscard]] virtual std::uint32_t block_count() const = 0;
 
-    /// The length of block `block`, 1 .. kBlockBytes, known before it is read. Requires block <
-    /// block_count().
-    [[nodiscard]] virtual std::uint32_t block_length(BlockIndex block) const = 0;
+    /// The sum of all blocks' lengths, constant during a session.
+    [[nodiscard]] virtual std::uint64_t object_bytes() const = 0;
+
+    /// False while the block is still to come from elsewhere (run/passage/passage.h). It is
+    /// asked again a little later, and read once it is here. Blocks come in order: if one is
+    /// here, so are all before it. Requires block < block_count().
+    [[nodiscard]] virtual bool is_here(BlockIndex /*block*/) { return true; }
 
     /// Reads a block into the front of `room` and returns its length and digest. Requires block
-    /// < block_count() and room.size() >= block_length(block).
+    /// < block_count(), is_here(block) and room.size() >= kBlockBytes.
     ///
     /// Every block is read in order once, then any of them again for retransmissions. A later
     /// read returns the same bytes as the first or an error, so the caller may forget them in
