@@ -1,0 +1,50 @@
+// The two ends of a passage: the sink of the session that comes in, and the source of one that
+// carries the object on.
+#pragma once
+
+#include "transport/run/object/sink.h"
+#include "transport/run/object/source.h"
+#include "transport/run/passage/passage.h"
+#include "transport/settings/passage_ack.h"
+
+namespace stage {
+
+class PassageSink final : public BlockSink {
+  public:
+    PassageSink(Passage passage, PassageAck ack) : passage_{std::move(passage)}, ack_{ack} {}
+
+    [[nodiscard]] Result<Placing> write(BlockIndex block,
+                                        Bytes bytes,
+                                        const Digest128& leaf) override;
+    [[nodiscard]] Status read_back(BlockIndex block,
+                                   std::uint32_t offset,
+                                   MutableBytes room) override;
+    /// Chained it waits for the other side.
+    [[nodiscard]] bool may_finish() override;
+    /// Its error is the reason of the other side.
+    [[nodiscard]] Status finish() override;
+
+  private:
+    Passage passage_;
+    PassageAck ack_;
+    std::uint64_t bytes_ = 0;  ///< The sum of the blocks that were written.
+};
+
+/// A block is here once all before it are.
+class PassageSource final : public BlockSource {
+  public:
+    explicit PassageSource(Passage passage) : passage_{std::move(passage)} {}
+
+    [[nodiscard]] std::uint32_t block_count() const override { return passage_.blocks(); }
+    [[nodiscard]] std::uint64_t object_bytes() const override { return passage_.bytes(); }
+    /// True also if the session that comes in has failed: then read() says why.
+    [[nodiscard]] bool is_here(BlockIndex block) override;
+    [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
+    [[nodiscard]] Status finish() override;
+
+  private:
+    Passage passage_;
+    std::uint32_t here_ = 0;  ///< All blocks before it are here.
+};
+
+}  // namespace stage
