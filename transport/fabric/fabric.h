@@ -69,6 +69,7 @@ struct EndpointPlan {
     bool broadcasts = false;     ///< To all hosts of the LAN instead of a group.
     std::uint64_t rate_max = 0;  ///< Bits per second; 0: no limit.
     bool is_source = false;
+    bool is_leg = false;  ///< The members are in different clusters: a long path, maybe.
     /// Empty: the group is drawn when the members meet, and its sockets are opened then.
     std::optional<GroupPlan> group{};
 };

@@ -29,6 +29,7 @@ constexpr std::uint64_t kBitsPerByte = 8;
 /// The kernel can't limit a multipath connection's rate.
 Shaping shaping_for(const EndpointPlan& plan) {
     return {.dscp = plan.dscp,
+            .is_long_path = plan.is_leg,
             .is_multipath = plan.rails.size() > 1 && !limits_rate(plan.rate_max)};
 }
 

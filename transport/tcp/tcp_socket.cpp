@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace stage::tcp {
@@ -25,6 +26,7 @@ constexpr int kLeastTimeoutOption = 45;
 /// is 200 ms, for a peer that delays its ACK as long; Linux delays it by 40 ms at most, or an
 /// RTT.
 constexpr int kLeastTimeoutUs = 50'000;
+constexpr std::string_view kLongPathControl = "bbr";
 
 /// An older kernel leaves what it does not know at 0.
 std::optional<tcp_info> info_of(int socket) {
@@ -65,6 +67,13 @@ void tune(int socket, int family, const Shaping& shaping) {
                                    is_v6 ? IPV6_TCLASS : IP_TOS,
                                    &tos,
                                    sizeof tos));
+    if (shaping.is_long_path) {
+        static_cast<void>(::setsockopt(socket,
+                                       IPPROTO_TCP,
+                                       TCP_CONGESTION,
+                                       kLongPathControl.data(),
+                                       static_cast<socklen_t>(kLongPathControl.size())));
+    }
     if (const std::uint64_t rate = shaping.bytes_per_s; rate > 0) {
         static_cast<void>(
             ::setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate));

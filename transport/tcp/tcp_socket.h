@@ -16,6 +16,10 @@ struct Shaping {
     std::uint8_t dscp = 8;  ///< CS1, "less than best effort".
     /// The kernel spaces a connection's packets so that it sends no faster; 0: no limit.
     std::uint64_t bytes_per_s = 0;
+    /// BBR, where the kernel has it: CUBIC takes each random loss for congestion, and needs
+    /// many round trips to recover. Connections that are accepted, which send the data, have
+    /// it from their listener.
+    bool is_long_path = false;
     /// Multipath TCP (RFC 8684): the kernel divides a connection over the paths that both
     /// hosts' administrators have announced. Where the kernel or the peer has none it is TCP.
     /// Not with bytes_per_s, which the kernel (6.18) does not limit for it.

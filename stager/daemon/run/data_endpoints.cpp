@@ -77,7 +77,7 @@ Result<std::vector<Rail>> rails_for(const Config& config,
         return own_rails(
             config, order.group.first.family(), order.group.rails, order.neighbours);
     }
-    if (!config.interfaces.empty()) {
+    if (!config.interfaces.empty() && !order.is_leg) {
         return own_rails(config,
                          order.neighbours.own.value_or(Address{}).family(),
                          kPolicyRailsMax,
@@ -93,7 +93,8 @@ Result<std::vector<Endpoint>> open_endpoints(const Config& config,
                                              const PortSupply& ports,
                                              const EndpointOrder& order) {
     const std::vector<const Fabric*> fabrics = fabrics_for(order.transport);
-    const bool has_multicast = std::ranges::any_of(fabrics, &Fabric::has_multicast);
+    const bool has_multicast =
+        !order.is_leg && std::ranges::any_of(fabrics, &Fabric::has_multicast);
     TRY(auto rails, rails_for(config, order, has_multicast));
     const EndpointPlan plan{.rails = std::move(rails),
                             .ports = ports,
@@ -105,6 +106,7 @@ Result<std::vector<Endpoint>> open_endpoints(const Config& config,
                             .holds_ports = true,
                             .rate_max = config.rate_max * 8,
                             .is_source = order.is_source,
+                            .is_leg = order.is_leg,
                             .group = order.group};
     std::vector<Endpoint> endpoints;
     for (const Fabric* fabric : fabrics) {

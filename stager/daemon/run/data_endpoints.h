@@ -21,6 +21,7 @@ struct EndpointOrder {
     GroupPlan group;
     Neighbours neighbours;
     bool is_source = false;
+    bool is_leg = false;  ///< Interface= names this cluster's networks only.
 };
 
 /// Opens an endpoint in each fabric of the order's transport, the best first. They use the
