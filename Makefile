@@ -183,7 +183,7 @@ transport := $(call rooms,transport)
 plugin    := $(call rooms,spank stager/control stager/spec transport/base transport/os)
 shared    := $(call rooms,$(addprefix stager/,config control spec messages disk content \
   removal files cache))
-daemon    := $(call rooms,$(addprefix stager/,daemon slurm spawn link)) $(shared) pmix \
+daemon    := $(call rooms,$(addprefix stager/,daemon push slurm spawn link)) $(shared) pmix \
   pmix/static $(transport)
 worker    := $(call rooms,stager/worker stager/mpi/messages stager/mpi/addresses) $(shared) \
   pmix pmix/static $(transport)

@@ -100,7 +100,8 @@ int run_push(const PushOptions& options) {
                               .rate = options.rate,
                               .timeout_s = options.timeout_s,
                               .node_list = options.node_list,
-                              .specs = *specs};
+                              .specs = *specs,
+                              .ends_at_gateway = options.ends_at_gateway};
     if (!fits(request)) {
         return fail_push(EX_USAGE, "the list of nodes or a path is too long");
     }

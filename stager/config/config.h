@@ -61,6 +61,14 @@ struct ConfigRange {
     bool operator==(const ConfigRange&) const = default;
 };
 
+/// An item NAME=VALUE of a list.
+struct NamedText {
+    std::string name;
+    std::string value;
+
+    bool operator==(const NamedText&) const = default;
+};
+
 /// The values of all keys, including defaults. Sizes are bytes, rates bytes per second.
 struct Config {
     bool enabled = true;
@@ -69,9 +77,13 @@ struct Config {
     bool allow_ram_stage_root = false;
     std::vector<std::string> dest_roots;  ///< Absolute, without trailing slash, "." or "..".
     std::vector<std::string> push_roots;
-    std::vector<std::string> push_from;  ///< push_sources.h; empty: from no other node.
-    bool push_set_id = false;            ///< A push keeps owners, ACLs and set-id bits.
-    std::uint64_t max_bytes = 0;         ///< 0: no limit.
+    std::vector<std::string> push_from;    ///< push_sources.h; empty: from no other node.
+    bool push_set_id = false;              ///< A push keeps owners, ACLs and set-id bits.
+    std::string cluster_name;              ///< Known to other clusters; empty: to none.
+    std::vector<NamedText> cluster_keys;   ///< By cluster: the file of the key with it.
+    std::vector<NamedText> routes;         ///< "clusterb/gw1": its numeric address. Best first.
+    std::vector<std::string> accept_from;  ///< Clusters whose pushes this gateway carries on.
+    std::uint64_t max_bytes = 0;           ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;
     std::string cache_dir;
     std::uint64_t cache_size = 0;  ///< 0: no cache.

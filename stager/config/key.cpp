@@ -2,6 +2,7 @@
 
 #include "stager/config/push_sources.h"
 #include "stager/config/value.h"
+#include "transport/base/ip_address.h"
 #include "transport/base/text.h"
 
 #include <pwd.h>
@@ -66,6 +67,13 @@ std::string words_for(Choice Owner::* /*member*/) {
     return joined(words(Choice{}), ", ");
 }
 
+/// The text before the first `mark`, and that after it.
+std::pair<std::string_view, std::string_view> divided(std::string_view text, char mark) {
+    const std::size_t at = text.find(mark);
+    return at == std::string_view::npos ? std::pair{text, std::string_view{}}
+                                        : std::pair{text.substr(0, at), text.substr(at + 1)};
+}
+
 template <class Reader>
 bool read_list_into(std::vector<std::string>& list, std::string_view text, Reader reader) {
     std::vector<std::string> items;
@@ -127,6 +135,24 @@ bool set_within(const Kind& kind, Config& config, const std::optional<Value>& va
     return true;
 }
 
+bool read_named_into(const NamedListKey& kind, Config& config, std::string_view text) {
+    std::vector<NamedText> items;
+    for (const std::string_view item : split_list(text)) {
+        const auto [name, value] = divided(item, '=');
+        const auto [cluster, gateway] = divided(name, '/');
+        const bool is_named = read_name(cluster) && (!kind.is_route || read_name(gateway)) &&
+                              (kind.is_route || gateway.empty());
+        const bool has_value = kind.is_route ? parse_ip(std::string{value}).has_value()
+                                             : read_path(value).has_value();
+        if (!is_named || !has_value) {
+            return false;
+        }
+        items.push_back({.name = std::string{name}, .value = std::string{value}});
+    }
+    config.*kind.member = std::move(items);
+    return true;
+}
+
 template <class Kind, class Value>
 bool set(const Kind& kind, Config& config, std::optional<Value> value) {
     if (!value) {
@@ -166,6 +192,10 @@ bool read_into(const KeyKind& kind, Config& config, std::string_view text) {
                            config,
                            text.empty() ? std::optional<std::string>{""} : read_name(text));
             },
+            [&](const NameListKey& key) {
+                return read_list_into(config.*key.member, text, read_name);
+            },
+            [&](const NamedListKey& key) { return read_named_into(key, config, text); },
             [&](const PathListKey& key) {
                 return read_list_into(config.*key.member, text, read_listed_path);
             },
@@ -194,6 +224,12 @@ std::string text_of(const KeyKind& kind, const Config& config) {
             [&](const TimeKey& key) -> Text { return write_seconds(config.*key.member); },
             [&](const PathKey& key) -> Text { return config.*key.member; },
             [&](const NameKey& key) -> Text { return config.*key.member; },
+            [&](const NameListKey& key) -> Text { return joined(config.*key.member, ","); },
+            [&](const NamedListKey& key) -> Text {
+                return joined(config.*key.member, ",", [](const NamedText& item) {
+                    return item.name + "=" + item.value;
+                });
+            },
             [&](const PathListKey& key) -> Text { return joined(config.*key.member, ","); },
             [&](const SourcesKey& key) -> Text { return joined(config.*key.member, ","); },
             [&](const InterfacesKey& key) -> Text {
@@ -238,6 +274,13 @@ std::string allowed(const KeyKind& kind) {
                 return key.optional ? "an absolute path, or nothing" : "an absolute path";
             },
             [](const NameKey&) -> Text { return "a node's name, or nothing"; },
+            [](const NameListKey&) -> Text { return "names separated by commas"; },
+            [](const NamedListKey& key) -> Text {
+                return key.is_route ? "items CLUSTER/GATEWAY=ADDRESS separated by commas, such "
+                                      "as clusterb/gw1=192.0.2.7"
+                                    : "items CLUSTER=FILE separated by commas, such as "
+                                      "clusterb=/etc/stagecast/clusterb.key";
+            },
             [](const PathListKey&) -> Text { return "absolute paths separated by commas"; },
             [](const SourcesKey&) -> Text {
                 return "node lists, addresses and networks separated by commas, such as "

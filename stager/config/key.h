@@ -50,6 +50,15 @@ struct PathKey {
 struct NameKey {
     std::string Config::*member;
 };
+/// Names separated by commas.
+struct NameListKey {
+    std::vector<std::string> Config::*member;
+};
+/// CLUSTER=FILE or CLUSTER/GATEWAY=ADDRESS, separated by commas.
+struct NamedListKey {
+    std::vector<NamedText> Config::*member;
+    bool is_route;
+};
 struct PathListKey {
     std::vector<std::string> Config::*member;
 };
@@ -91,6 +100,8 @@ using KeyKind = std::variant<FlagKey,
                              TimeKey,
                              PathKey,
                              NameKey,
+                             NameListKey,
+                             NamedListKey,
                              PathListKey,
                              SourcesKey,
                              InterfacesKey,

@@ -70,6 +70,31 @@ constexpr std::array kKeys{
               "With yes a push keeps owners, ACLs and set-user-id and set-group-id bits: root "
               "of each node in PushFrom can then become any user on this node. With no all "
               "files belong to root, and a file with such a bit is refused."},
+    ConfigKey{"ClusterName",
+              NameKey{&Config::cluster_name},
+              "",
+              "This cluster's name in other clusters' AcceptFrom and Routes. Empty: no push "
+              "leaves this cluster, and none comes from another.",
+              Reread::at_restart},
+    ConfigKey{"ClusterKeys",
+              NamedListKey{&Config::cluster_keys, false},
+              "",
+              "For each other cluster the file of a key that both have, such as "
+              "clusterb=/etc/stagecast/clusterb.key. On gateways, and on nodes from which "
+              "pushes leave.",
+              Reread::at_restart},
+    ConfigKey{"Routes",
+              NamedListKey{&Config::routes, true},
+              "",
+              "The gateways of other clusters, by NodeName, with their addresses, such as "
+              "clusterb/gw1=192.0.2.7,clusterb/gw2=192.0.2.8. Of one cluster the first is "
+              "asked first, and the next where that one fails."},
+    ConfigKey{
+        "AcceptFrom",
+        NameListKey{&Config::accept_from},
+        "",
+        "Clusters whose pushes this node carries on as a gateway, to nodes whose PushFrom "
+        "names this one. Empty: none."},
     ConfigKey{"MaxBytes",
               SizeKey{&Config::max_bytes, 0, kAnySize},
               "0",

@@ -72,6 +72,7 @@ void fields(auto& on, Like<PushRequest> auto& push) {
     fields(on, push.id);
     on.choice(push.mode, PushMode::compare).number(push.rate).number(push.timeout_s);
     on.text(push.node_list, kMaxNodeListBytes).text(push.specs, kMaxSpecsBytes);
+    on.flag(push.ends_at_gateway);
 }
 
 void fields(auto& on, Like<StatusRequest> auto& status) {

@@ -126,6 +126,8 @@ struct PushRequest {
     std::uint32_t timeout_s = 0;  ///< 0: none.
     std::string node_list{};      ///< "n[0-7,9]".
     std::string specs{};          ///< One file or tree, with an absolute destination.
+    /// In another cluster the push has ended when its gateway holds the files.
+    bool ends_at_gateway = false;
 
     bool operator==(const PushRequest&) const = default;
 };

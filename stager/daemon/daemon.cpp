@@ -4,6 +4,7 @@
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/run_directory.h"
+#include "stager/daemon/gateway/cluster_credentials.h"
 #include "stager/daemon/planning/time_limits.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run/data_ports.h"
@@ -45,6 +46,7 @@ Daemon::Daemon(Token /*token*/, Config config, Logger& log, ReadConfig read_conf
       read_config_{std::move(read_config)},
       loop_{std::move(loop)} {
     links_.node_name = config_.node_name;
+    links_.cluster_name = config_.cluster_name;
     links_.connect_timeout = config_.connect_timeout;
     links_.accept_timeout = config_.connect_timeout;
     links_.silence_max = silence_max(config_);
@@ -121,7 +123,8 @@ void Daemon::make_services() {
                            .children = *children_});
     cache_.emplace(*basics_, kRoleCacheCopier);
     cache_->open();
-    dialer_.emplace(loop_, config_, links_, munge_->client());
+    credentials_.emplace(munge_->client(), cluster_credentials(config_, log_, loop_));
+    dialer_.emplace(loop_, config_, links_, *credentials_);
     services_.emplace(Services{.basics = *basics_,
                                .hosts = *hosts_,
                                .verdicts = *verdicts_,
@@ -131,6 +134,7 @@ void Daemon::make_services() {
                                .closers = closers_,
                                .places = places_,
                                .push_permits = push_permits_,
+                               .leg_permits = leg_permits_,
                                .ports = ports_});
 }
 
@@ -160,6 +164,7 @@ void Daemon::make_parts() {
                 },
         });
     pushes_.emplace(*services_, *registry_);
+    passages_.emplace(*services_, *registry_, service_user());
 }
 
 void Daemon::hold_ports() {
@@ -185,7 +190,7 @@ Status Daemon::open_incoming() {
     auto incoming = Incoming::open(
         *basics_,
         links_,
-        munge_->client(),
+        *credentials_,
         {.on_setup =
              [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
                  registry_->on_setup(setup, std::move(link));
@@ -205,6 +210,10 @@ Status Daemon::open_incoming() {
          .on_fetch =
              [this](const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
                  cache_server_->on_fetch(message, std::move(link));
+             },
+         .on_passage =
+             [this](const PassageMessage& message, std::unique_ptr<DrivenLink> link) {
+                 passages_->on_passage(message, std::move(link));
              },
          .report =
              [this](const ReportQuestion& question) {

@@ -11,15 +11,18 @@
 #include "stager/daemon/cache/cluster_cache.h"
 #include "stager/daemon/cache/lease_server.h"
 #include "stager/daemon/control_server.h"
+#include "stager/daemon/gateway/passages.h"
+#include "stager/daemon/gateway/peer_credentials.h"
 #include "stager/daemon/incoming.h"
 #include "stager/daemon/metrics.h"
 #include "stager/daemon/planning/stage_places.h"
 #include "stager/daemon/push/preflight_server.h"
-#include "stager/daemon/push/pushes.h"
+#include "stager/daemon/pushes.h"
 #include "stager/daemon/remote_status.h"
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_directories.h"
 #include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/stage/leg_permits.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/registry.h"
 #include "stager/daemon/tree/link_dialer.h"
@@ -94,10 +97,12 @@ class Daemon {
     std::optional<HostPool> hosts_;
     std::optional<ClosingProcess> closing_;
     std::optional<MungeDriver> munge_;
+    std::optional<PeerCredentials> credentials_;
     std::optional<NodeCache> cache_;
     UserClosers closers_;
     StagePlaces places_;
     PushPermits push_permits_;
+    LegPermits leg_permits_;
     DataPorts ports_;
     std::optional<LinkDialer> dialer_;
     std::optional<Services> services_;
@@ -110,6 +115,7 @@ class Daemon {
     std::optional<PreflightServer> preflight_server_;
     std::optional<AskServer> ask_server_;
     std::optional<Pushes> pushes_;
+    std::optional<Passages> passages_;
     std::unique_ptr<Incoming> incoming_;
     std::unique_ptr<ControlServer> control_;
 };

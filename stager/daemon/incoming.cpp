@@ -2,6 +2,7 @@
 
 #include "stager/daemon/base/counters.h"
 #include "stager/daemon/base/loop.h"
+#include "stager/link/cluster_name.h"
 #include "stager/link/credentials.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
@@ -21,7 +22,14 @@ bool is_first_word(const TreeMessage& message) {
            std::holds_alternative<AskMessage>(message) ||
            std::holds_alternative<ExamineMessage>(message) ||
            std::holds_alternative<LeaseMessage>(message) ||
-           std::holds_alternative<FetchMessage>(message);
+           std::holds_alternative<FetchMessage>(message) ||
+           std::holds_alternative<PassageMessage>(message);
+}
+
+/// Another cluster's daemon asks for passages, and sets up their legs, only.
+bool is_for_gateway(const TreeMessage& message) {
+    return std::holds_alternative<PassageMessage>(message) ||
+           std::holds_alternative<SetupMessage>(message);
 }
 
 }  // namespace
@@ -103,6 +111,11 @@ void Incoming::on_change(const DrivenLink* link) {
 
 void Incoming::on_frame(std::list<PendingConnection>::iterator pending, Bytes frame) {
     auto message = decode_tree_message(frame);
+    const bool is_foreign = is_of_cluster(pending->link->link().peer_name());
+    if (message && (is_foreign ? !is_for_gateway(*message)
+                               : std::holds_alternative<PassageMessage>(*message))) {
+        message = Error{Blame::node, "it may not send this message"};
+    }
     if (const auto* question = message ? std::get_if<ReportQuestion>(&*message) : nullptr) {
         pending->link->send(encode(ReportMessage{handlers_.report(*question)}));
         pending->link->finish();
@@ -136,6 +149,8 @@ void Incoming::hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink>
         handlers_.on_lease(*lease, std::move(link));
     } else if (const auto* fetch = std::get_if<FetchMessage>(&message)) {
         handlers_.on_fetch(*fetch, std::move(link));
+    } else if (const auto* passage = std::get_if<PassageMessage>(&message)) {
+        handlers_.on_passage(*passage, std::move(link));
     }
 }
 

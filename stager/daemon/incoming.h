@@ -28,6 +28,7 @@ class Incoming {
         std::function<void(ExamineMessage, std::unique_ptr<DrivenLink>)> on_examine;
         std::function<void(LeaseMessage, std::unique_ptr<DrivenLink>)> on_lease;
         std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
+        std::function<void(PassageMessage, std::unique_ptr<DrivenLink>)> on_passage;
         /// What that user may know, as JSON.
         std::function<std::string(const ReportQuestion& question)> report;
     };

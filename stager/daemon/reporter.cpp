@@ -41,7 +41,7 @@ json ended_for(std::uint32_t uid, const StatusRequest& request, const Services& 
 
 json pushes_for(std::uint32_t uid, const StatusRequest& request, const Pushes& pushes) {
     json content = json::array();
-    for (const Push* push : uid == 0 ? pushes.all() : std::vector<const Push*>{}) {
+    for (const PushPart* push : uid == 0 ? pushes.all() : std::vector<const PushPart*>{}) {
         if (is_asked_for(request, push->id())) {
             content.push_back(push->report());
         }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "stager/daemon/base/services.h"
-#include "stager/daemon/push/pushes.h"
+#include "stager/daemon/pushes.h"
 #include "stager/daemon/stage/registry.h"
 
 namespace stage {

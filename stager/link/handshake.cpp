@@ -1,5 +1,6 @@
 #include "stager/link/handshake.h"
 
+#include "stager/link/cluster_name.h"
 #include "stager/link/key_exchange.h"
 
 #include <openssl/crypto.h>
@@ -168,9 +169,14 @@ Result<Handshake::Step> Handshake::on_greeting(ByteReader& reader) {
         await_ = Await::munge;
         return step;
     }
-    if (start_.own_name.empty()) {
+    const bool is_foreign = is_of_cluster(from);
+    const std::string own =
+        is_foreign ? name_in_cluster(start_.cluster_name, start_.own_name) : start_.own_name;
+    if (is_foreign && to == own && !start_.cluster_name.empty()) {
         start_.own_name = to;
-    } else if (to != start_.own_name) {
+    } else if (start_.own_name.empty() && !is_foreign && !is_of_cluster(to)) {
+        start_.own_name = to;
+    } else if (to != own || is_foreign) {
         return refuse({.code = RefusalCode::name, .versions = {}, .name = start_.own_name},
                       node_or(from, "a peer") + " addresses this node as " + to +
                           "; check NodeAddr in slurm.conf");

@@ -103,6 +103,8 @@ class Handshake {
         std::string
             own_name;  ///< May be empty for an acceptor: it takes the name it is called.
         std::string peer_name;  ///< The node that the connector wants; empty for an acceptor.
+        /// An acceptor's: other clusters' daemons call it by cluster_name.h, with this name.
+        std::string cluster_name{};
         VersionRange versions;
         std::vector<uid_t> trusted_uids;
         std::string differs{};     ///< CredentialRemedies::differs.

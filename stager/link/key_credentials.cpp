@@ -61,7 +61,7 @@ OpenedCredential refused(std::string why) {
 }
 
 std::string no_key_for(const std::string& cluster) {
-    return "no ClusterKey= is for cluster " + cluster;
+    return "no ClusterKeys= is for cluster " + cluster;
 }
 
 std::string cluster_label(const std::string& from, const std::string& to) {
@@ -158,12 +158,12 @@ void KeyCredentials::cancel(Ticket ticket) {
 
 CredentialRemedies KeyCredentials::remedies(const std::string& peer) const {
     const Shared* shared = shared_with(peer);
-    std::string differs = "has each of the two clusters a ClusterKey= for the other?";
+    std::string differs = "has each of the two clusters ClusterKeys= for the other?";
     if (own_cluster_.empty()) {
         differs = "is the file AuthKeyFile=" + shared->key.file() + " the same on both nodes?";
     } else if (shared != nullptr) {
         differs = "have " + own_cluster_ + " and " + peer +
-                  " the same file in ClusterKey=, as " + shared->key.file() + " here?";
+                  " the same file in ClusterKeys=, as " + shared->key.file() + " here?";
     }
     return {.differs = std::move(differs), .silent = "is that node overloaded?"};
 }

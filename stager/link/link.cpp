@@ -1,5 +1,6 @@
 #include "stager/link/link.h"
 
+#include "stager/link/cluster_name.h"
 #include "stager/link/link_socket.h"
 #include "transport/base/random_value.h"
 
@@ -49,11 +50,14 @@ std::unique_ptr<Link> Link::connect(const LinkPolicy& policy,
                                     std::string peer_name,
                                     const Address& address,
                                     Instant now) {
-    Handshake::Start start{.role = LinkRole::connector,
-                           .own_name = policy.node_name,
-                           .peer_name = std::move(peer_name),
-                           .versions = policy.versions,
-                           .trusted_uids = policy.trusted_uids};
+    Handshake::Start start{
+        .role = LinkRole::connector,
+        .own_name = is_of_cluster(peer_name)
+                        ? name_in_cluster(policy.cluster_name, policy.node_name)
+                        : policy.node_name,
+        .peer_name = std::move(peer_name),
+        .versions = policy.versions,
+        .trusted_uids = policy.trusted_uids};
     auto link = std::make_unique<Link>(Maker{}, policy, credentials, std::move(start), address);
     link->start_connecting(now);
     return link;
@@ -69,6 +73,7 @@ std::unique_ptr<Link> Link::accept(const LinkPolicy& policy,
                            .peer_name = {},
                            .versions = policy.versions,
                            .trusted_uids = policy.trusted_uids};
+    start.cluster_name = policy.cluster_name;
     auto link = std::make_unique<Link>(Maker{}, policy, credentials, std::move(start), address);
     link->socket_ = std::move(socket);
     prepare_link_socket(link->socket_.get(), policy.silence_max);

@@ -41,6 +41,7 @@ struct LinkPolicy {
     /// This node's NodeName. May be empty (not known yet): then an acceptor takes the name by
     /// which it is called, and the link's user compares called_name() later.
     std::string node_name;
+    std::string cluster_name;  ///< ClusterName; empty: no other cluster's daemons.
     std::vector<uid_t> trusted_uids{0};
     VersionRange versions = own_versions();
     Duration connect_timeout =

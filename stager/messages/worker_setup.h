@@ -33,7 +33,8 @@ namespace stage {
 
 inline constexpr std::uint8_t kWorkerVersion = 1;
 inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
-/// From here on: the descriptors of the endpoints, one endpoint after the other.
+/// From here on: the descriptors of the endpoints, one endpoint after the other, then the file
+/// of a passage.
 inline constexpr int kWorkerEndpointsFd = 4;
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
@@ -48,7 +49,15 @@ enum class WorkerPurpose : std::uint8_t {
     lend = 1,     ///< Be the source, and keep no copy.
     look = 2,     ///< Alone. Source: describe it. Else: check path and space for `manifest`.
     compare = 3,  ///< Alone. Compute the digest of the source, or of the destination's files.
+    // At a gateway between clusters, with the file of a passage (run/passage/passage.h):
+    take_in = 4,        ///< Be the only receiver; done once those behind the gateway are.
+    take_in_alone = 5,  ///< Be that, and done once the gateway holds the object.
+    pass_on = 6,        ///< Be the source of what the passage brings, and keep no copy.
 };
+
+[[nodiscard]] constexpr bool has_passage(WorkerPurpose purpose) {
+    return purpose >= WorkerPurpose::take_in;
+}
 /// KEEPs of one worker, each with a descriptor: a worker that sends more is killed.
 inline constexpr std::size_t kMaxKept = 1024;
 /// KEEPs of directory trees, in addition.
@@ -202,7 +211,9 @@ struct WorkerReleased {
 struct WorkerLook {
     std::vector<std::byte> manifest{};  ///< The source's, for the other nodes' checks.
     std::uint64_t bytes = 0;
-    std::string digest{};  ///< The digest of the content, if that is compared.
+    std::uint32_t blocks = 0;        ///< The source's object (transport/run/object/source.h),
+    std::uint64_t object_bytes = 0;  ///< for a gateway.
+    std::string digest{};            ///< The digest of the content, if that is compared.
 
     bool operator==(const WorkerLook&) const = default;
 };

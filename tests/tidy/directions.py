@@ -49,6 +49,7 @@ MAY_INCLUDE = {
     "transport/run": OBJECT + SETTINGS + ["transport/fabric", "transport/seal", "transport/core/source", "transport/core/receiver"]
     + ["transport/core/relay"],
     "transport/run/memory": OBJECT + ["transport/run", "transport/fabric"],
+    "transport/run/passage": OBJECT + SETTINGS + ["transport/run/object"],
     "transport/udp": FABRIC,
     "transport/tcp": FABRIC,
     "transport/verbs": FABRIC,
@@ -85,7 +86,8 @@ MAY_INCLUDE = {
     "stager/files/reuse": TARGET + ["stager/files/targets"],
     "stager/files/sink": TARGET + ["stager/files/targets", "stager/files/reuse"],
     "stager/worker/requests": MEMBERS_FILES + ["stager/messages"],
-    "stager/worker/broadcast": WORKER + MEMBERS + ["transport/core/relay"],
+    "stager/worker/broadcast": WORKER + MEMBERS + ["transport/core/relay"]
+    + ["transport/run/passage"],
     "stager/worker/staging": WORKER + MEMBERS + ["stager/worker/broadcast", "stager/worker/requests"],
     "stager/worker/engine": WORKER + MEMBERS + ["pmix/static", "stager/worker/broadcast"]
     + ["stager/worker/requests", "stager/worker/staging"],
@@ -117,9 +119,12 @@ MAY_INCLUDE = {
     + ["stager/daemon/run", "stager/daemon/result", "stager/daemon/planning", "pmix"],
     "stager/daemon/push": DAEMON + ["stager/push", "stager/daemon/tree", "stager/daemon/run"]
     + ["stager/daemon/planning", "stager/daemon/stage"],
+    "stager/daemon/gateway": DAEMON + ["stager/daemon/tree", "stager/daemon/run"]
+    + ["stager/daemon/planning", "stager/daemon/stage", "stager/daemon/push"]
+    + ["transport/run/passage"],
     "stager/daemon": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs", "stager/daemon/cache"]
     + ["stager/daemon/run", "stager/daemon/planning", "stager/daemon/stage"]
-    + ["stager/daemon/push"],
+    + ["stager/daemon/push", "stager/daemon/gateway", "stager/push"],
     "stager/cli/common": COMMAND,
     "stager/cli/push": COMMAND,
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]

@@ -18,6 +18,7 @@ constexpr std::array kOptions{
     OptionName{"resume", 0, false},
     OptionName{"rate", 0, true},
     OptionName{"timeout", 0, true},
+    OptionName{"ack", 0, true},
     OptionName{"json", 0, false},
     OptionName{"launcher", 0, true},
     OptionName{"interface", 0, true},
@@ -95,6 +96,13 @@ Status take_launcher(PushOptions& options, const std::string& value) {
                : Status{misuse("--launcher=" + value + " is none of srun, ssh, pdsh, clush")};
 }
 
+Status take_ack(PushOptions& options, const std::string& value) {
+    options.ends_at_gateway = value == "gateway";
+    return value == "gateway" || value == "nodes"
+               ? Status{}
+               : Status{misuse("--ack=" + value + " is neither nodes nor gateway")};
+}
+
 Status take(PushOptions& options, const std::string& name, const std::string& value) {
     if (take_mode(options, name)) {
         return {};
@@ -106,6 +114,7 @@ Status take(PushOptions& options, const std::string& name, const std::string& va
     return name == "nodes"     ? take_nodes(options, value)
            : name == "rate"    ? take_rate(options, value)
            : name == "timeout" ? take_timeout(options, value)
+           : name == "ack"     ? take_ack(options, value)
                                : take_launcher(options, value);
 }
 

@@ -17,10 +17,11 @@ struct PushOptions {
     std::string destination;
     PushMode mode = PushMode::push;
     Launcher launcher = Launcher::none;
-    std::string interface;        ///< For a launcher; empty: that of the route to the nodes.
-    std::uint64_t rate = 0;       ///< Bits per second; 0: the site's.
-    std::uint32_t timeout_s = 0;  ///< 0: none.
-    bool is_resumable = false;    ///< --resume
+    std::string interface;         ///< For a launcher; empty: that of the route to the nodes.
+    std::uint64_t rate = 0;        ///< Bits per second; 0: the site's.
+    bool ends_at_gateway = false;  ///< PushRequest.
+    std::uint32_t timeout_s = 0;   ///< 0: none.
+    bool is_resumable = false;     ///< --resume
     bool wants_json = false;
 };
 

@@ -36,6 +36,9 @@ std::string summary_of(const PushOptions& options, const nlohmann::json& report)
 /// A comparison has succeeded also if every node has other content.
 int exit_code_of(const nlohmann::json& report) {
     const int done = report.value("done", 0);
+    if (!report.value("accepted", nlohmann::json::array()).empty()) {
+        return done < report.value("nodes", 0) ? 1 : 0;
+    }
     if (done > 0) {
         return done < report.value("nodes", 0) ? 1 : 0;
     }
@@ -80,7 +83,13 @@ int tell_push(const PushOptions& options, const nlohmann::json& report) {
         if (!why.empty()) {
             static_cast<void>(std::fprintf(stderr, "stagecast push: %s\n", why.c_str()));
         }
-        static_cast<void>(std::printf("%s\n", summary_of(options, report).c_str()));
+        for (const auto& one : report.value("accepted", nlohmann::json::array())) {
+            static_cast<void>(std::printf("the gateway has it for %s, and goes on by itself\n",
+                                          printable(one.get<std::string>()).c_str()));
+        }
+        if (report.value("nodes", 0U) > 0) {
+            static_cast<void>(std::printf("%s\n", summary_of(options, report).c_str()));
+        }
     }
     return exit_code_of(report);
 }

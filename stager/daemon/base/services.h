@@ -15,6 +15,7 @@ namespace stage {
 
 class DataPorts;
 class HostPool;
+class LegPermits;
 class LinkDialer;
 class NodeCache;
 class PushPermits;
@@ -42,6 +43,7 @@ struct Services {
     UserClosers& closers;
     StagePlaces& places;
     PushPermits& push_permits;
+    LegPermits& leg_permits;
     DataPorts& ports;
     NodeAddresses addresses{};
     std::deque<EndedStage> ended{};

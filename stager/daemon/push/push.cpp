@@ -22,8 +22,9 @@ namespace {
 /// Between two rounds the nodes remove what the first one has begun.
 constexpr Duration kPause = std::chrono::seconds{1};
 
-/// The name from slurmd, or from the configuration; else the host name, as Slurm assumes.
-std::string own_name(LinkPolicy& links) {
+}  // namespace
+
+std::string own_node_name(LinkPolicy& links) {
     std::array<char, 256> name{};
     if (links.node_name.empty() && ::gethostname(name.data(), name.size() - 1) == 0) {
         const std::string whole{name.data()};
@@ -32,14 +33,17 @@ std::string own_name(LinkPolicy& links) {
     return links.node_name;
 }
 
-}  // namespace
-
-Push::Push(Services& services, PushStages& stages, PushRequest request, OnDone on_done)
+Push::Push(Services& services,
+           PushStages& stages,
+           PushRequest request,
+           OnDone on_done,
+           std::optional<PassedOn> passed)
     : basics_{services.basics},
       services_{services},
       stages_{stages},
       request_{std::move(request)},
       on_done_{std::move(on_done)},
+      passed_{std::move(passed)},
       began_{basics_.loop.now()},
       asker_{basics_.loop, basics_.children},
       preflight_{services.basics, services.dialer},
@@ -63,7 +67,7 @@ void Push::begin() {
     if (request_.timeout_s > 0) {
         limit_.set(began_ + std::chrono::seconds{request_.timeout_s});
     }
-    own_ = own_name(services_.links);
+    own_ = own_node_name(services_.links);
     const auto names = expand_host_list(request_.node_list);
     const auto specs = parse_serialized(request_.specs);
     if (!names || !specs || specs->size() != 1) {
@@ -76,7 +80,11 @@ void Push::begin() {
     for (const std::string& name : *names) {
         nodes_.push_back({{.name = name}, {}});
     }
-    look_at_source();
+    if (passed_) {
+        on_source(passed_->source);
+    } else {
+        look_at_source();
+    }
 }
 
 void Push::look_at_source() {
@@ -143,6 +151,12 @@ void Push::look_here() {
     if (own == nullptr) {
         return;
     }
+    if (passed_) {
+        own->fail(
+            "it is the gateway, which keeps no copy of what it passes on; push to it from "
+            "within its cluster");
+        return;
+    }
     const auto objection = objection_to_push(basics_.config, request_.specs);
     if (objection) {
         own->fail(*objection);
@@ -205,7 +219,11 @@ void Push::on_one_more() {
     }
     if (request_.mode == PushMode::push && nodes_.count(NodeState::fit) > 0) {
         phase_ = Phase::sending;
-        begin_round();
+        if (passed_) {
+            passed_->on_asked();
+        } else {
+            begin_round();
+        }
     } else {
         finish();
     }
@@ -232,6 +250,12 @@ StagePlan Push::plan_of_round() {
     return plan;
 }
 
+void Push::go_on() {
+    if (phase_ == Phase::sending && !round_) {
+        begin_round();
+    }
+}
+
 void Push::begin_round() {
     nodes_.begin_round();
     StagePlan plan = plan_of_round();
@@ -241,12 +265,14 @@ void Push::begin_round() {
     for (const StagePlan::Node& node : plan.nodes) {
         members_.push_back(node.name);
     }
-    stages_.push(
-        *round_, plan, [this, alive = std::weak_ptr<bool>{alive_}](const Verdict& verdict) {
-            if (!alive.expired()) {
-                on_verdict(verdict);
-            }
-        });
+    stages_.push(*round_,
+                 plan,
+                 passed_ ? std::optional{passed_->passage} : std::nullopt,
+                 [this, alive = std::weak_ptr<bool>{alive_}](const Verdict& verdict) {
+                     if (!alive.expired()) {
+                         on_verdict(verdict);
+                     }
+                 });
 }
 
 void Push::on_verdict(const Verdict& verdict) {

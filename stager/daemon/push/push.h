@@ -11,8 +11,9 @@
 #include "stager/daemon/base/services.h"
 #include "stager/daemon/base/slurm_asker.h"
 #include "stager/daemon/push/local_preflight.h"
+#include "stager/daemon/push/push_part.h"
 #include "stager/daemon/push/push_preflight.h"
-#include "stager/daemon/stage/stage.h"
+#include "stager/daemon/stage/push_stages.h"
 #include "stager/daemon/tree/plan.h"
 #include "stager/push/push_targets.h"
 #include "transport/base/random_value.h"
@@ -26,38 +27,41 @@
 
 namespace stage {
 
-/// What a push needs of this node's stages.
-class PushStages {
-  public:
-    PushStages() = default;
-    PushStages(const PushStages&) = delete;
-    PushStages& operator=(const PushStages&) = delete;
-    virtual ~PushStages() = default;
-
-    virtual void push(const StageKey& key,
-                      const StagePlan& plan,
-                      Stage::OnVerdict on_verdict) = 0;
-    /// Null when the stage is over.
-    [[nodiscard]] virtual Stage* find(const StageKey& key) = 0;
+/// What a gateway pushes: it comes from another cluster, and not from this node's disk.
+struct PassedOn {
+    WorkerLook source;  ///< What the other cluster says of it.
+    RunPassage passage;
+    /// All nodes have answered, and some are fit: go_on() is to be called, or cancel().
+    std::function<void()> on_asked;
 };
 
-class Push {
+/// The name from slurmd, or from the configuration; else the host name, as Slurm assumes.
+[[nodiscard]] std::string own_node_name(LinkPolicy& links);
+
+class Push final : public PushPart {
   public:
     using OnDone = std::function<void()>;
 
     /// The loop calls `on_done` once, which may destroy the object. Both references outlive it.
-    Push(Services& services, PushStages& stages, PushRequest request, OnDone on_done);
+    Push(Services& services,
+         PushStages& stages,
+         PushRequest request,
+         OnDone on_done,
+         std::optional<PassedOn> passed = std::nullopt);
     Push(const Push&) = delete;
     Push& operator=(const Push&) = delete;
-    ~Push() = default;
+    ~Push() override = default;
 
-    void begin();
+    void begin() override;
+    /// Begins the first round of what a gateway passes on.
+    void go_on();
+    [[nodiscard]] bool has_begun() const { return round_.has_value(); }
     /// Ends the push on all nodes; on_done follows.
-    void cancel(const std::string& why);
+    void cancel(const std::string& why) override;
 
-    [[nodiscard]] const StageKey& id() const { return request_.id; }
+    [[nodiscard]] const StageKey& id() const override { return request_.id; }
     /// The progress, and at the end the result.
-    [[nodiscard]] nlohmann::json report() const;
+    [[nodiscard]] nlohmann::json report() const override;
 
   private:
     enum class Phase : unsigned char { looking, asking, sending, over };
@@ -87,6 +91,7 @@ class Push {
     PushStages& stages_;
     PushRequest request_;
     OnDone on_done_;
+    std::optional<PassedOn> passed_;
     Phase phase_ = Phase::looking;
     Instant began_;
     std::optional<Instant> ended_;

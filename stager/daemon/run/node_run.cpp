@@ -10,6 +10,7 @@
 #include "stager/daemon/run/hosted_wire_up.h"
 #include "stager/daemon/run/tree_wire_up.h"
 #include "stager/daemon/run/worker_order.h"
+#include "stager/link/cluster_name.h"
 #include "stager/messages/untrusted_fd.h"
 #include "transport/base/log.h"
 
@@ -174,11 +175,14 @@ void NodeRun::drop_wire_up() {
 }
 
 void NodeRun::start_worker(std::vector<std::string> environment) {
-    const WorkerOrder order{
+    WorkerOrder order{
         .program = worker_program(basics_.config, order_.request, std::move(environment)),
-        .sockets = descriptors_of(endpoints_),
+        .sockets = descriptors_of(endpoints_, order_.passage),
         .stage = process_group_name(order_.request.key),
         .closer = resources_.closers.of(order_.request.uid)};
+    if (order_.passage) {
+        order.program.user = order_.passage->user;
+    }
     auto worker = WorkerProcess::start(
         basics_,
         order,
@@ -395,7 +399,8 @@ void NodeRun::open_endpoints() {
                    .flows = order_.plan.policies.flows,
                    .rails = order_.plan.rails},
          .neighbours = neighbours(),
-         .is_source = order_.self == Rank{0}});
+         .is_source = order_.self == Rank{0},
+         .is_leg = is_of_cluster(order_.plan.nodes.front().name)});
     if (!endpoints && endpoints.error().cause() == EADDRINUSE) {
         waits_for_port_ = true;
         basics_.loop.defer(

@@ -66,15 +66,22 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     if (plan.is_root_spared && order.self == setup.source) {
         setup.purpose = WorkerPurpose::lend;
     }
+    if (order.passage) {
+        setup.purpose = order.passage->purpose;
+    }
     return setup;
 }
 
-std::vector<int> descriptors_of(std::span<const Endpoint> endpoints) {
+std::vector<int> descriptors_of(std::span<const Endpoint> endpoints,
+                                const std::optional<RunPassage>& passage) {
     std::vector<int> numbers;
     for (const Endpoint& endpoint : endpoints) {
         for (const UniqueFd& descriptor : endpoint.descriptors) {
             numbers.push_back(descriptor.get());
         }
+    }
+    if (passage) {
+        numbers.push_back(passage->file->get());
     }
     return numbers;
 }

@@ -10,11 +10,20 @@
 #include "stager/spawn/request.h"
 #include "transport/fabric/fabric.h"
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace stage {
+
+/// The part of a gateway: a leg that brings the object, or a push that carries it on.
+struct RunPassage {
+    std::shared_ptr<const UniqueFd> file;  ///< Passage::make().
+    WorkerPurpose purpose = WorkerPurpose::pass_on;
+    UserIdentity user;  ///< The worker has no right of root: it touches no other file.
+};
 
 /// A node's part of a stage.
 struct RunOrder {
@@ -25,6 +34,7 @@ struct RunOrder {
     /// The worker's sockets may be on a port that the daemon holds; else on the ports open to
     /// all only.
     bool has_held_port = false;
+    std::optional<RunPassage> passage{};
 };
 
 /// The place in which the worker works.
@@ -47,7 +57,8 @@ void allow(const Config& config, WorkerSetup& setup);
                                             std::vector<std::string> environment);
 
 /// Ordered by the descriptor numbers in the worker (messages/worker_setup.h).
-[[nodiscard]] std::vector<int> descriptors_of(std::span<const Endpoint> endpoints);
+[[nodiscard]] std::vector<int> descriptors_of(std::span<const Endpoint> endpoints,
+                                              const std::optional<RunPassage>& passage);
 
 /// "42.job.0", "42.3.0": names the processes of a stage.
 [[nodiscard]] std::string process_group_name(const StageKey& key);

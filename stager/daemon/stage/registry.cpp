@@ -4,8 +4,10 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/local_steps.h"
 #include "stager/daemon/jobs/verdict_store.h"
+#include "stager/daemon/stage/leg_permits.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/push_rules.h"
+#include "stager/link/cluster_name.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
 #include "transport/os/installation.h"
@@ -201,6 +203,10 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
         refuse(setup, plan ? kTooManyHeld : unreadable_plan(node), std::move(link));
         return;
     }
+    if (is_of_cluster(node)) {
+        on_leg(setup, *plan, std::move(link));
+        return;
+    }
     learn_name(setup, *plan, link->link());
     const bool has_job = traits_of(setup.key).has_job;
     // The stage is over here, as after a restart of this daemon: no plugin announces it again.
@@ -258,6 +264,33 @@ void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
     stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
 }
 
+/// From another cluster: this node's gateway was asked before (leg_permits.h). A leg is made of
+/// two members, so that its SETUP comes once.
+void Registry::on_leg(const SetupMessage& setup,
+                      const StagePlan& plan,
+                      std::unique_ptr<DrivenLink> link) {
+    const std::string node = link->link().peer_name();
+    auto permit = traits_of(setup.key).has_job || stages_.contains(setup.key) ||
+                          setup.to != Rank{1} || setup.from != Rank{0}
+                      ? std::nullopt
+                      : services_.leg_permits.take(node, plan);
+    if (!permit) {
+        ++basics_.counters.messages_refused;
+        basics_.log.warn("refused the leg of a push of another cluster", {{"node", node}});
+        refuse(setup,
+               "this gateway has not agreed to carry that push on; push again",
+               std::move(link));
+        return;
+    }
+    Stage& stage = stage_of(setup.key);
+    stage.pass(permit->passage);
+    stage.announce(request_of_push(setup.key, plan, plan.nodes.back().name), permit->on_end);
+    if (!stage.set_up(setup, plan, std::move(link))) {
+        stage.break_off("the leg's SETUP does not fit this gateway");
+    }
+    permit->on_begin();
+}
+
 /// The other end is root (link.h); this node's configuration and the permit that it gave to the
 /// source (push_permits.h) must allow the push as well.
 std::optional<std::string> Registry::objection_to(const SetupMessage& push,
@@ -270,8 +303,15 @@ std::optional<std::string> Registry::objection_to(const SetupMessage& push,
                      : services_.push_permits.take(push.key, plan, basics_.loop.now());
 }
 
-void Registry::push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict) {
-    stage_of(key).push(
+void Registry::push(const StageKey& key,
+                    const StagePlan& plan,
+                    const std::optional<RunPassage>& passage,
+                    Stage::OnVerdict on_verdict) {
+    Stage& stage = stage_of(key);
+    if (passage) {
+        stage.pass(*passage);
+    }
+    stage.push(
         request_of_push(key, plan, plan.nodes.front().name), plan, std::move(on_verdict));
 }
 

@@ -11,6 +11,7 @@
 #include "stager/daemon/jobs/endings.h"
 #include "stager/daemon/jobs/sweep.h"
 #include "stager/daemon/jobs/unclaimed_verdicts.h"
+#include "stager/daemon/stage/push_stages.h"
 #include "stager/daemon/stage/stage.h"
 
 #include <deque>
@@ -27,7 +28,7 @@ inline constexpr std::size_t kMaxHeld = 256;
 /// Jobs whose end is remembered: more than end here while slurmd remembers one (two minutes).
 inline constexpr std::size_t kRememberedEnds = 1024;
 
-class Registry {
+class Registry final : public PushStages {
   public:
     using Answer = std::function<void(const stage::Answer&)>;
     using OnEmpty = std::function<void()>;
@@ -41,10 +42,11 @@ class Registry {
     void on_request(const EndRequest& request, Answer answer);
     void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
 
-    /// Begins a round of a push; `plan` has its specs.
-    void push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict);
-    /// The stage, or null if it does not exist or has been dropped.
-    [[nodiscard]] Stage* find(const StageKey& key);
+    void push(const StageKey& key,
+              const StagePlan& plan,
+              const std::optional<RunPassage>& passage,
+              Stage::OnVerdict on_verdict) override;
+    [[nodiscard]] Stage* find(const StageKey& key) override;
     [[nodiscard]] std::vector<const Stage*> all() const;
 
     /// The answer to another node that waits for this one's SETUP: whether the plugin here has
@@ -72,6 +74,9 @@ class Registry {
                 std::unique_ptr<DrivenLink> link);
     void learn_name(const SetupMessage& setup, const StagePlan& plan, const Link& link);
     void announce_push(const SetupMessage& setup, const StagePlan& plan);
+    void on_leg(const SetupMessage& setup,
+                const StagePlan& plan,
+                std::unique_ptr<DrivenLink> link);
     [[nodiscard]] std::optional<std::string> objection_to(const SetupMessage& push,
                                                           const StagePlan& plan);
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;

@@ -413,7 +413,8 @@ void Stage::begin_run() {
                                               .self = group_->self(),
                                               // By then the nodes have said who is late.
                                               .deadline = group_->deadline(),
-                                              .has_held_port = place_.has_held_port()});
+                                              .has_held_port = place_.has_held_port(),
+                                              .passage = passage_});
     run_->begin(*root);
 }
 

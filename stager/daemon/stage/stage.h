@@ -54,6 +54,8 @@ class Stage final : private NodeRunOwner {
 
     /// The local plugin: the job is here. Answered once, when the verdict is known.
     void announce(const StageRequest& request, OnVerdict on_verdict);
+    /// Called before it begins: its worker here is a gateway's.
+    void pass(RunPassage passage) { passage_ = std::move(passage); }
     /// A push begins here, at rank 0 of `plan`. Answered once, when the verdict is known.
     void push(const StageRequest& request, const StagePlan& plan, OnVerdict on_verdict);
     /// Another daemon's SETUP, and the link it came over. False: it is not for us.
@@ -168,6 +170,7 @@ class Stage final : private NodeRunOwner {
     std::optional<Failure> reason_;
     /// The node of reason_, where there is no plan; else this node.
     std::optional<std::string> blamed_node_;
+    std::optional<RunPassage> passage_;
     std::optional<WorkerOutcome> outcome_;
     StageTimes times_;
     StageResult result_;

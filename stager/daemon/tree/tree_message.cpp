@@ -11,8 +11,8 @@ namespace stage {
 namespace {
 
 /// In the order of TreeMessage.
-constexpr TypeNumbers<TreeMessage> kTypes{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
-                                          12, 13, 14, 15, 16, 17, 19, 20, 18, 21, 22};
+constexpr TypeNumbers<TreeMessage> kTypes{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
+                                          13, 14, 15, 16, 17, 19, 20, 18, 21, 22, 23};
 
 /// Bytes of a plan with kMaxNodes names and addresses, and of a fence's result.
 constexpr std::size_t kMaxPlanBytes = 3U << 20U;
@@ -144,6 +144,13 @@ void fields(auto& on, Like<PortsMessage> auto& ports) {
 
 void fields(auto& on, Like<DropMessage> auto& drop) {
     fields(on, drop.failure);
+}
+
+void fields(auto& on, Like<PassageMessage> auto& passage) {
+    on.any_text(passage.specs, kMaxSpecsBytes).blob(passage.manifest, kMaxLookBytes);
+    on.raw(passage.token).any_text(passage.nodes, kMaxNodeListBytes);
+    on.number(passage.blocks).number(passage.object_bytes).number(passage.rate);
+    on.choice(passage.ack, PassageAck::gateway).require(passage.blocks > 0);
 }
 
 std::vector<std::byte> encode(const TreeMessage& message) {

@@ -23,6 +23,10 @@
 // EXAMINE, answered by EXAMINED, after any number of PULSEs. A node whose user asks about a job
 // asks the job's first node: QUESTION, answered by REPORT.
 //
+// A daemon of another cluster asks a gateway to carry a push on: PASSAGE, answered by EXAMINED
+// and, when the push has ended there, by REPORT. The gateway sends PULSEs meanwhile, and the
+// end of the link ends the push.
+//
 // A node that lacks a file in its cache asks the file's lease server, over a link of its own:
 // LEASE. Both ends then send PULSEs; LEASED says "read it" or "fetch it there", HELD how that
 // went, and the lease ends with the link. A node that fetches sends the holder FETCH, receives
@@ -36,6 +40,7 @@
 #include "stager/daemon/tree/failures.h"
 #include "stager/daemon/tree/gather.h"
 #include "stager/link/frame_seal.h"
+#include "transport/settings/passage_ack.h"
 
 #include <array>
 #include <variant>
@@ -241,6 +246,21 @@ struct ReportMessage {
     bool operator==(const ReportMessage&) const = default;
 };
 
+/// Asks a gateway to carry a push on to nodes of its cluster (daemon/gateway/passages.h).
+struct PassageMessage {
+    std::string specs;
+    std::vector<std::byte> manifest;    ///< Like that of EXAMINE.
+    std::array<std::byte, 16> token{};  ///< The token of the leg's plan.
+    std::string nodes;                  ///< A list of nodes of the gateway's cluster, "n[0-7]".
+    std::uint32_t blocks =
+        0;  ///< The whole object has as many (transport/run/object/source.h),
+    std::uint64_t object_bytes = 0;  ///< and this number of bytes.
+    std::uint64_t rate = 0;          ///< Limit, bits per second; 0: the gateway's RateMax.
+    PassageAck ack = PassageAck::nodes;
+
+    bool operator==(const PassageMessage&) const = default;
+};
+
 using TreeMessage = std::variant<SetupMessage,
                                  GatheredMessage,
                                  ResultMessage,
@@ -262,7 +282,8 @@ using TreeMessage = std::variant<SetupMessage,
                                  ReportMessage,
                                  TakeMessage,
                                  PortsMessage,
-                                 DropMessage>;
+                                 DropMessage,
+                                 PassageMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) unless `bytes` are exactly one well-formed message of our version.

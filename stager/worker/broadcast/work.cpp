@@ -43,13 +43,27 @@ Work Work::receiving(SinkConfig sink) {
     return work;
 }
 
+Work Work::taking_in(Passage passage, PassageAck ack) {
+    Work work;
+    work.passage_bytes_ = passage.bytes();
+    work.other_sink_ = std::make_unique<PassageSink>(std::move(passage), ack);
+    return work;
+}
+
+Work Work::passing_on(Passage passage) {
+    Work work;
+    work.passage_bytes_ = passage.bytes();
+    work.other_source_ = std::make_unique<PassageSource>(std::move(passage));
+    return work;
+}
+
 Work Work::refusing(Error why, bool is_source) {
     Work work;
     work.refusal_ = why;
     if (is_source) {
-        work.refusing_source_ = std::make_unique<RefusingSource>(std::move(why));
+        work.other_source_ = std::make_unique<RefusingSource>(std::move(why));
     } else {
-        work.refusing_sink_ = std::make_unique<RefusingSink>(std::move(why));
+        work.other_sink_ = std::make_unique<RefusingSink>(std::move(why));
     }
     return work;
 }
@@ -90,6 +104,8 @@ void Work::say_what_is_here(BroadcastConfig& config) const {
         config.bytes_held_before = sink_->bytes_held();
     } else if (files_) {
         config.held_before = {{.first = BlockIndex{0}, .count = files_->block_count()}};
+    } else if (passage_bytes_ > 0) {
+        config.held_before = {{.first = BlockIndex{0}, .count = other_source_->block_count()}};
     }
 }
 
@@ -115,7 +131,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
     }
     if (report.outcome.phase == core::Phase::failed) {
         // The source had handed over before it heard why: it hears that by the relay.
-        refusing_sink_ = std::make_unique<RefusingSink>(
+        other_sink_ = std::make_unique<RefusingSink>(
             report.outcome.why.value_or(Error{Blame::internal, "it failed without a reason"}));
     }
     Result<Joined> next = network.join(*report.outcome.relay, given.rate_max_bytes_per_s);
@@ -135,7 +151,7 @@ BroadcastReport Work::run_session(const BroadcastConfig& given,
                                   const DriverWrap& wrap) {
     BroadcastConfig config = given;
     config.carrier = joined.carrier;
-    if (!refusing_sink_) {
+    if (!other_sink_) {
         say_what_is_here(config);
     }
     std::unique_ptr<Driver> made = std::move(joined.driver);
@@ -143,11 +159,11 @@ BroadcastReport Work::run_session(const BroadcastConfig& given,
         made = wrap(std::move(made));
     }
     Driver& driver = *made;
-    if (refusing_sink_) {
-        return receive_broadcast(config, driver, *refusing_sink_, watcher);
+    if (other_sink_) {
+        return receive_broadcast(config, driver, *other_sink_, watcher);
     }
-    if (refusing_source_) {
-        return send_broadcast(config, driver, *refusing_source_, watcher);
+    if (other_source_) {
+        return send_broadcast(config, driver, *other_source_, watcher);
     }
     if (both_) {
         return send_broadcast(config, driver, *both_, watcher);
@@ -193,7 +209,7 @@ std::uint64_t Work::bytes_expected() const {
     if (files_) {
         return files_->manifest().stream_bytes();
     }
-    return sink_ ? sink_->bytes_expected() : 0;
+    return sink_ ? sink_->bytes_expected() : passage_bytes_;
 }
 
 std::string Work::digest() const {

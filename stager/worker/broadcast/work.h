@@ -7,6 +7,7 @@
 #include "stager/files/sink/source_and_sink.h"
 #include "stager/worker/broadcast/network.h"
 #include "transport/run/broadcast.h"
+#include "transport/run/passage/passage_ends.h"
 
 #include <functional>
 #include <memory>
@@ -27,6 +28,9 @@ class Work {
                                               std::optional<SinkConfig> sink,
                                               const KnownContent& known = {});
     [[nodiscard]] static Work receiving(SinkConfig sink);
+    /// A gateway's: keeps what another cluster sends, or sends it on in this one.
+    [[nodiscard]] static Work taking_in(Passage passage, PassageAck ack);
+    [[nodiscard]] static Work passing_on(Passage passage);
     /// Ends the broadcast of the whole group with `why`.
     [[nodiscard]] static Work refusing(Error why, bool is_source);
 
@@ -81,8 +85,10 @@ class Work {
     std::unique_ptr<SourceAndSink> both_;
     std::string spill_directory_;  ///< A receiver's; empty: the receiver has none.
     std::optional<Error> refusal_;
-    std::unique_ptr<BlockSource> refusing_source_;
-    std::unique_ptr<BlockSink> refusing_sink_;
+    std::uint64_t passage_bytes_ = 0;
+    /// In place of files: those of a refusal, or of a passage.
+    std::unique_ptr<BlockSource> other_source_;
+    std::unique_ptr<BlockSink> other_sink_;
 };
 
 }  // namespace stage

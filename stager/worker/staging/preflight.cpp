@@ -51,9 +51,17 @@ Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
     for (SourceOrder& order : orders) {
         order.choice.is_ownerless = request.compares;
     }
-    TRY(auto source, FileSource::open(orders, request.bytes_max, {}, page_room() / 2));
+    // (A stamp makes the manifest longer.)
+    const KnownContent stamps = [](const SourceStamp&) { return std::optional<Content>{}; };
+    TRY(auto source,
+        FileSource::open(orders,
+                         request.bytes_max,
+                         request.is_resumable ? stamps : KnownContent{},
+                         page_room() / 2));
     WorkerLook look;
     look.bytes = (source)->manifest().stream_bytes();
+    look.blocks = source->block_count();
+    look.object_bytes = source->object_bytes();
     const Bytes manifest = (source)->manifest_bytes();
     if (manifest.size() <= kMaxLookBytes) {
         look.manifest.assign(manifest.begin(), manifest.end());
@@ -80,7 +88,8 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
     }
     const auto list = is_source ? orders.sources() : at_destination(orders);
     const PreflightRequest request{.bytes_max = setup.max_bytes,
-                                   .compares = setup.purpose == WorkerPurpose::compare};
+                                   .compares = setup.purpose == WorkerPurpose::compare,
+                                   .is_resumable = orders.is_any_resumable()};
     if (!list) {
         return list.error();
     }

@@ -23,6 +23,7 @@ namespace stage {
 struct PreflightRequest {
     std::uint64_t bytes_max = 0;  ///< 0: no limit.
     bool compares = false;        ///< Read the content and compute its digest.
+    bool is_resumable = false;    ///< The object is as that of a stage that may be resumed.
 };
 /// Describes the source; includes its manifest if that fits into a message.
 [[nodiscard]] Result<WorkerLook> look_at(std::vector<SourceOrder> orders,

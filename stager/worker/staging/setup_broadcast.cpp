@@ -31,4 +31,12 @@ std::vector<Endpoint> handed_over(const WorkerSetup& setup) {
     return endpoints;
 }
 
+UniqueFd passage_file(const WorkerSetup& setup) {
+    int next = kWorkerEndpointsFd;
+    for (const SetupEndpoint& given : setup.endpoints) {
+        next += given.descriptors;
+    }
+    return UniqueFd{next};
+}
+
 }  // namespace stage

@@ -22,5 +22,7 @@ void follow(const WorkerSetup& setup, BroadcastConfig& config);
 /// Takes the descriptors that the daemon passed to this worker for all endpoints of `setup`. To
 /// be called once.
 [[nodiscard]] std::vector<Endpoint> handed_over(const WorkerSetup& setup);
+/// The file of the passage, if the worker has one. To be called once.
+[[nodiscard]] UniqueFd passage_file(const WorkerSetup& setup);
 
 }  // namespace stage

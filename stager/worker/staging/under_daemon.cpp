@@ -59,6 +59,7 @@ class Stage final : public Watcher {
 
   private:
     [[nodiscard]] Status begin_work();
+    [[nodiscard]] Status begin_passage();
     [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
     [[nodiscard]] Result<BroadcastConfig> connect();
     [[nodiscard]] Result<JoinPlan> join_plan() const;
@@ -99,6 +100,9 @@ Status Stage::begin_work() {
     places.made = made_;
     TRY(auto orders, Orders::parse(setup_.specs, std::move(places)));
     orders_ = std::move(orders);
+    if (has_passage(setup_.purpose)) {
+        return begin_passage();
+    }
     if (setup_.rank != setup_.source) {
         work_ = Work::receiving(sink_config());
         return {};
@@ -117,6 +121,19 @@ Status Stage::begin_work() {
         return about_source(std::move(work).error(), setup_.key);
     }
     work_ = *std::move(work);
+    return {};
+}
+
+/// A gateway's part: no file of this node has to do with it.
+Status Stage::begin_passage() {
+    TRY(auto passage, Passage::open(passage_file(setup_)));
+    if (setup_.purpose == WorkerPurpose::pass_on) {
+        work_ = Work::passing_on(std::move(passage));
+    } else {
+        work_ = Work::taking_in(
+            std::move(passage),
+            setup_.purpose == WorkerPurpose::take_in ? PassageAck::nodes : PassageAck::gateway);
+    }
     return {};
 }
 
@@ -229,7 +246,7 @@ Status Stage::run() {
         return begun;
     }
     Claims claims;
-    if (setup_.purpose != WorkerPurpose::lend) {
+    if (setup_.purpose == WorkerPurpose::stage) {
         for (const TargetPlace& place : orders_->places_outside()) {
             claims.prepare(place, writer());
         }

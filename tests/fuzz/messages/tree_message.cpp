@@ -64,6 +64,14 @@ std::vector<FuzzSeed> fuzz_seeds() {
                                 .culprit = Rank{3},
                                 .dropped = {Rank{3}, Rank{5}}};
     const DropMessage drop{{.rank = Rank{3}, .blame = Blame::node, .sentence = "silent"}};
+    const PassageMessage passage{.specs = "1;wd,/a,/b",
+                                 .manifest = {std::byte{1}},
+                                 .token = {std::byte{2}},
+                                 .nodes = "n[0-7]",
+                                 .blocks = 7,
+                                 .object_bytes = 7'000'000,
+                                 .rate = 0,
+                                 .ack = PassageAck::nodes};
     const LeasedFile file{.uid = 2001, .stamp = {std::byte{1}, std::byte{2}}};
     return {{"setup", encode(TreeMessage{setup})},
             {"gathered", encode(TreeMessage{gathered})},
@@ -73,6 +81,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"verdict", encode(TreeMessage{verdict})},
             {"dropping", encode(TreeMessage{dropping})},
             {"drop", encode(TreeMessage{drop})},
+            {"passage", encode(TreeMessage{passage})},
             {"settled", encode(TreeMessage{SettledMessage{}})},
             {"examine",
              encode(TreeMessage{

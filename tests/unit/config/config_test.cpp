@@ -241,6 +241,8 @@ TEST_CASE("the printed file parses to the same configuration") {
         default_config(),
         good("Enabled=no\nNodeName=n1\nStageRoot=/x\nAllowRamStageRoot=yes\nDestRoots=\n"
              "PushRoots=/a,/b\nPushFrom=n[1-2,7],10.0.0.0/8\nPushSetId=yes\n"
+             "ClusterName=a\nClusterKeys=b=/k/b,c=/k/c\nAcceptFrom=b,c\n"
+             "Routes=b/gw1=192.0.2.7,b/gw2=2001:db8::1,c/x=192.0.2.9\n"
              "MaxBytes=12345\nMaxStagesPerNode=3\nRateMax=1.5gbit\n"
              "StageTimeout=20\nStallTimeout=1.25\nConnectTimeout=0.5\nAnnounceTimeout=7\n"
              "WatchInterval=0.1\nInterface=eth0+eth1,ib0\nMulticastGroups=239.1.1.1-239.1.1."
@@ -255,6 +257,26 @@ TEST_CASE("the printed file parses to the same configuration") {
         CHECK_THAT(printed,
                    Catch::Contains("\n" + std::string{key.name} + "=") ||
                        Catch::Contains("\n#" + std::string{key.name} + "="));
+    }
+}
+
+TEST_CASE("routes and keys of other clusters keep their order, and half of one is refused") {
+    const Config config = good("Routes=b/gw2=192.0.2.8, b/gw1=192.0.2.7\nClusterKeys=b=/k/b\n");
+    CHECK(config.routes ==
+          std::vector<NamedText>{{"b/gw2", "192.0.2.8"}, {"b/gw1", "192.0.2.7"}});
+    CHECK(config.cluster_keys == std::vector<NamedText>{{"b", "/k/b"}});
+    for (const char* const wrong : {"Routes=b=192.0.2.7",
+                                    "Routes=b/gw1",
+                                    "Routes=b/gw1=gw1.example",
+                                    "Routes=/gw1=192.0.2.7",
+                                    "Routes=b/=192.0.2.7",
+                                    "Routes=b/c/gw1=192.0.2.7",
+                                    "ClusterKeys=b",
+                                    "ClusterKeys=b=key",
+                                    "ClusterKeys=b/n1=/k",
+                                    "AcceptFrom=a/b"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(parse_config(std::string{wrong} + "\n", "conf"));
     }
 }
 

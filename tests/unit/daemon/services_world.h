@@ -12,6 +12,7 @@
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_directories.h"
 #include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/stage/leg_permits.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/tree/link_dialer.h"
 #include "tests/unit/daemon/run_until.h"
@@ -74,6 +75,7 @@ class ServicesWorld {
                                   .closers = closers_,
                                   .places = places_,
                                   .push_permits = permits_,
+                                  .leg_permits = leg_permits_,
                                   .ports = ports_});
     }
     ServicesWorld(const ServicesWorld&) = delete;
@@ -106,6 +108,7 @@ class ServicesWorld {
     UserClosers closers_;
     StagePlaces places_;
     PushPermits permits_;
+    LegPermits leg_permits_;
     DataPorts ports_;
     std::optional<LinkDialer> dialer_;
 

@@ -191,6 +191,44 @@ TEST_CASE("a daemon of another node is named") {
     CHECK_THAT(login.acceptor_error, Catch::Contains("node n0 addresses this node as n3"));
 }
 
+TEST_CASE("a daemon of another cluster is answered by a name in this one") {
+    Login login;
+    login.connector_start.own_name = "a/n0";
+    login.connector_start.peer_name = "b/n3";
+    login.acceptor_start.cluster_name = "b";
+    SECTION("which it calls") {
+        login.run();
+        CHECK(login.acceptor_keys);
+        CHECK(login.acceptor->peer_name() == "a/n0");
+        CHECK(login.acceptor->own_name() == "b/n3");
+    }
+    SECTION("and by no other") {
+        login.connector_start.peer_name = GENERATE("b/n4", "c/n3", "n3", "/n3", "b/");
+        login.run();
+        CHECK_FALSE(login.acceptor_keys);
+        CHECK_THAT(login.acceptor_error, Catch::Contains("addresses this node as"));
+    }
+    SECTION("not even if it does not know its own yet") {
+        login.acceptor_start.own_name.clear();
+        login.run();
+        CHECK_FALSE(login.acceptor_keys);
+    }
+    SECTION("unless it has none") {
+        login.acceptor_start.cluster_name.clear();
+        login.connector_start.peer_name = GENERATE("b/n3", "/n3");
+        login.run();
+        CHECK_FALSE(login.acceptor_keys);
+    }
+}
+
+TEST_CASE("a node of this cluster can't call it by a name for others") {
+    Login login;
+    login.connector_start.peer_name = "b/n3";
+    login.acceptor_start.cluster_name = "b";
+    login.run();
+    CHECK_FALSE(login.acceptor_keys);
+}
+
 TEST_CASE("the highest common version is taken, none is an error at both ends") {
     Login login;
     login.connector_start.versions = {1, 4};

@@ -294,11 +294,11 @@ TEST_CASE("a cluster's credential opens for the one cluster, in the one directio
         CHECK(third.opened_there(credential, "clusterA").state == CredentialState::refused);
         const auto unknown = ends.opened_there(credential, "clusterX");
         CHECK(unknown.state == CredentialState::refused);
-        CHECK(unknown.sentence == "no ClusterKey= is for cluster clusterX");
+        CHECK(unknown.sentence == "no ClusterKeys= is for cluster clusterX");
     }
     SECTION("and none is made for a cluster without a key") {
         CHECK_THAT(ends.sealed("clusterX"),
-                   Catch::Contains("no ClusterKey= is for cluster clusterX; add one"));
+                   Catch::Contains("no ClusterKeys= is for cluster clusterX; add one"));
     }
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("clusters whose keys differ are named with the file") {
     const Link& link = world.connect("clusterB");
     world.until_closed(link);
     CHECK_THAT(error_of(link),
-               Catch::Contains("have clusterA and clusterB the same file in ClusterKey=, as "
+               Catch::Contains("have clusterA and clusterB the same file in ClusterKeys=, as "
                                "/etc/stagecast/clusterB.key here?"));
 }
 

@@ -61,6 +61,14 @@ std::vector<TreeMessage> every_kind() {
         PortsMessage{.move = 1, .port = 0, .rank = Rank{3}, .taken = {6831, 6832}},
         PortsMessage{.move = 2, .port = 6840, .rank = Rank{}, .taken = {}},
         DropMessage{{Rank{3}, Blame::node, "nothing was heard of it"}},
+        PassageMessage{.specs = "1;wd,/a,/b",
+                       .manifest = {std::byte{1}},
+                       .token = {std::byte{2}},
+                       .nodes = "n[0-7]",
+                       .blocks = 7,
+                       .object_bytes = 7'000'000,
+                       .rate = 1'000'000,
+                       .ack = PassageAck::gateway},
         ReportQuestion{2001, {StatusKind::explain, {7, 0, 1}}},
         ReportMessage{R"({"stages":[]})"}};
 }

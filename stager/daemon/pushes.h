@@ -6,6 +6,7 @@
 #include "stager/daemon/base/services.h"
 #include "stager/daemon/push/push.h"
 #include "stager/daemon/stage/registry.h"
+#include "stager/push/cluster_targets.h"
 
 #include <functional>
 #include <map>
@@ -16,7 +17,7 @@ namespace stage {
 /// Pushes of this node at one time.
 inline constexpr std::size_t kMaxPushes = 16;
 
-class Pushes final : private PushStages {
+class Pushes {
   public:
     using Answer = std::function<void(const stage::Answer&)>;
     using Asker = std::uint64_t;  ///< A connection of the control socket.
@@ -25,22 +26,24 @@ class Pushes final : private PushStages {
     Pushes(Services& services, Registry& registry) : services_{services}, registry_{registry} {}
     Pushes(const Pushes&) = delete;
     Pushes& operator=(const Pushes&) = delete;
-    ~Pushes() override = default;
+    ~Pushes() = default;
 
     void on_request(Asker asker, const PushRequest& request, Answer answer);
     void on_gone(Asker asker);
     /// Null if no such push is running here.
-    [[nodiscard]] const Push* find(const StageKey& id) const;
-    [[nodiscard]] std::vector<const Push*> all() const;
+    [[nodiscard]] const PushPart* find(const StageKey& id) const;
+    [[nodiscard]] std::vector<const PushPart*> all() const;
 
   private:
     struct Entry {
-        std::unique_ptr<Push> push;
+        std::vector<std::unique_ptr<PushPart>> parts;  ///< One for each cluster.
+        std::size_t open = 0;
         Answer answer;
     };
 
-    void push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict) override;
-    [[nodiscard]] Stage* find(const StageKey& key) override;
+    [[nodiscard]] std::unique_ptr<PushPart> part_of(const PushRequest& request,
+                                                    const ClusterTargets& targets,
+                                                    Asker asker);
     void on_done(Asker asker);
 
     Services& services_;

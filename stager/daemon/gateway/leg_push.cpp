@@ -1,0 +1,331 @@
+#include "stager/daemon/gateway/leg_push.h"
+
+#include "stager/control/push_key.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/planning/planner.h"
+#include "stager/daemon/stage/push_rules.h"
+#include "stager/daemon/tree/link_dialer.h"
+#include "stager/link/cluster_name.h"
+#include "stager/link/link.h"
+#include "transport/base/log.h"
+
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// So the link times out first, and its error says more.
+constexpr Duration kLinkFirst = std::chrono::seconds{3};
+/// From the leg's end to the gateway's report of its nodes.
+constexpr Duration kReportMax = std::chrono::seconds{30};
+
+std::vector<NamedText> routes_to(const Config& config, const std::string& cluster) {
+    std::vector<NamedText> routes;
+    for (const NamedText& route : config.routes) {
+        if (cluster_of(route.name) == cluster) {
+            routes.push_back(route);
+        }
+    }
+    return routes;
+}
+
+}  // namespace
+
+LegPush::LegPush(Services& services,
+                 PushStages& stages,
+                 PushRequest request,
+                 std::string cluster,
+                 OnDone on_done)
+    : basics_{services.basics},
+      services_{services},
+      stages_{stages},
+      request_{std::move(request)},
+      cluster_{std::move(cluster)},
+      on_done_{std::move(on_done)},
+      began_{basics_.loop.now()},
+      gateways_{routes_to(basics_.config, cluster_)},
+      limit_{
+          basics_.loop,
+          [this] {
+              cancel("not done within --timeout=" + std::to_string(request_.timeout_s) + " s");
+          }},
+      silence_{basics_.loop, [this] { on_lost("its stagecastd fell silent; see its log"); }} {
+}
+
+void LegPush::begin() {
+    if (request_.timeout_s > 0) {
+        limit_.set(began_ + std::chrono::seconds{request_.timeout_s});
+    }
+    own_ = name_in_cluster(basics_.config.cluster_name, own_node_name(services_.links));
+    why_ =
+        basics_.config.cluster_name.empty()
+            ? "ClusterName in this node's stagecast.conf is empty, so no other cluster knows "
+              "by what name to accept it"
+        : gateways_.empty()
+            ? "Routes in this node's stagecast.conf names no gateway of cluster " +
+                  printable(cluster_)
+        : request_.mode != PushMode::push
+            ? "nodes of another cluster can't be compared or checked beforehand; leave them "
+              "out with --dry-run and --verify"
+            : "";
+    if (!why_.empty()) {
+        finish();
+        return;
+    }
+    source_look_ = std::make_unique<LocalPreflight>(
+        basics_,
+        services_.closers,
+        PreflightOrder{.specs = request_.specs, .is_source = true},
+        [this](const Result<WorkerLook>& look) { on_source(look); });
+}
+
+void LegPush::on_source(const Result<WorkerLook>& look) {
+    if (ended_) {
+        return;
+    }
+    if (!look) {
+        why_ = look.error().sentence();
+        finish();
+        return;
+    }
+    source_ = *look;
+    ask_next();
+}
+
+std::string LegPush::name_of_gateway() const {
+    return gateways_.empty() ? "gateway" : "gateway " + gateways_.front().name;
+}
+
+// ---- the gateway
+
+void LegPush::ask_next() {
+    token_ = random_value<PushToken>();
+    const NamedText& route = gateways_.front();
+    auto link = services_.dialer.dial(route.name, route.value, [this] { on_change(); });
+    if (!link) {
+        try_next(link.error().sentence());
+        return;
+    }
+    link_ = std::move(*link);
+    link_->send(encode(TreeMessage{PassageMessage{
+        .specs = request_.specs,
+        .manifest = source_.manifest,
+        .token = token_,
+        .nodes = request_.node_list,
+        .blocks = source_.blocks,
+        .object_bytes = source_.object_bytes,
+        .rate = request_.rate,
+        .ack = request_.ends_at_gateway ? PassageAck::gateway : PassageAck::nodes}}));
+    silence_.set(basics_.loop.now() + basics_.config.connect_timeout + kLinkFirst);
+}
+
+void LegPush::on_change() {
+    while (link_) {
+        const auto frame = link_->link().receive();
+        if (!frame) {
+            break;
+        }
+        silence_.set(basics_.loop.now() + basics_.config.connect_timeout + kLinkFirst);
+        const auto message = decode_tree_message(*frame);
+        if (!message) {
+            on_lost(message.error().sentence());
+            return;
+        }
+        on_message(*message);
+    }
+    if (link_ && link_->link().state() == Link::State::closed) {
+        const auto& error = link_->link().error();
+        on_lost(error ? error->sentence()
+                      : "its stagecastd closed the connection; see its log");
+    }
+}
+
+void LegPush::on_message(const TreeMessage& message) {
+    if (const auto* examined = std::get_if<ExaminedMessage>(&message)) {
+        if (!examined->sentence.empty()) {
+            try_next(printable(examined->sentence));
+        } else if (!leg_) {
+            begin_leg();
+        }
+    } else if (const auto* report = std::get_if<ReportMessage>(&message)) {
+        auto json = nlohmann::json::parse(report->json, nullptr, false);
+        drop_link();
+        if (!json.is_object()) {
+            on_lost("its report can't be read");
+            return;
+        }
+        their_report_ = std::move(json);
+        if (!leg_ || verdict_) {
+            finish();
+        }
+    }
+}
+
+/// The leg goes on without that link for as long as it can, and its end names the cause.
+void LegPush::on_lost(std::string why) {
+    drop_link();
+    Stage* const stage = leg();
+    if (their_report_ || (verdict_ && request_.ends_at_gateway)) {
+        return;
+    }
+    if (stage != nullptr && stage->is_open()) {
+        why_ = std::move(why);
+        stage->break_off(name_of_gateway() + ": " + why_);  // on_verdict() follows.
+        return;
+    }
+    try_next(std::move(why));
+}
+
+void LegPush::drop_link() {
+    silence_.set(std::nullopt);
+    if (link_) {
+        // Destroyed later, as this may be its own callback.
+        link_->set_on_change([] {});
+        basics_.loop.defer([gone = std::shared_ptr<DrivenLink>{std::move(link_)}] {});
+        link_.reset();
+    }
+}
+
+void LegPush::try_next(std::string why) {
+    drop_link();
+    why = name_of_gateway() + ": " + why;
+    basics_.log.warn("a push did not pass a gateway", {{"why", why}});
+    gateways_.erase(gateways_.begin());
+    leg_.reset();
+    verdict_.reset();
+    if (is_cancelled_ || gateways_.empty()) {
+        why_ = is_cancelled_ ? why_ : std::move(why);
+        finish();
+        return;
+    }
+    basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired() && !ended_) {
+            ask_next();
+        }
+    });
+}
+
+// ---- the leg
+
+Stage* LegPush::leg() const {
+    return leg_ ? stages_.find(*leg_) : nullptr;
+}
+
+StagePlan LegPush::plan_of_leg() {
+    StagePlan plan = draw_plan(basics_.config, services_.ports, StageRequest{});
+    plan.push_specs = request_.specs;
+    plan.push_token = token_;
+    plan.cards_follow = true;
+    plan.relays = true;
+    plan.is_root_spared = true;
+    if (request_.rate > 0) {
+        plan.rate_max = std::min(plan.rate_max, request_.rate);
+    }
+    plan.nodes.push_back({own_, ""});
+    plan.nodes.push_back({gateways_.front().name, gateways_.front().value});
+    return plan;
+}
+
+void LegPush::begin_leg() {
+    StagePlan plan = plan_of_leg();
+    leg_ = random_push_key();
+    plan.digest = digest_of(request_of_push(*leg_, plan, plan.nodes.front().name));
+    stages_.push(*leg_,
+                 plan,
+                 std::nullopt,
+                 [this, alive = std::weak_ptr<bool>{alive_}](const Verdict& verdict) {
+                     if (!alive.expired()) {
+                         on_verdict(verdict);
+                     }
+                 });
+}
+
+void LegPush::on_verdict(const Verdict& verdict) {
+    verdict_ = verdict;
+    if (const Stage* stage = leg()) {
+        transport_ = stage->transport();
+    }
+    const bool is_good = !is_failure(verdict.state);
+    if (their_report_ || (is_good && request_.ends_at_gateway)) {
+        finish();
+    } else if (is_cancelled_) {
+        finish();
+    } else if (link_) {
+        silence_.set(basics_.loop.now() + kReportMax);  // The report says more.
+        if (!is_good) {
+            why_ = verdict.sentence;
+        }
+    } else {
+        try_next(why_.empty() ? verdict.sentence : why_);
+    }
+}
+
+// ---- the end
+
+void LegPush::cancel(const std::string& why) {
+    if (ended_ || is_cancelled_) {
+        return;
+    }
+    is_cancelled_ = true;
+    why_ = why;
+    Stage* const stage = leg();
+    if (stage != nullptr && stage->is_open()) {
+        stage->break_off(why);  // on_verdict() follows.
+    } else {
+        finish();
+    }
+}
+
+void LegPush::finish() {
+    if (ended_) {
+        return;
+    }
+    ended_ = basics_.loop.now();
+    limit_.set(std::nullopt);
+    drop_link();
+    basics_.log.info("a push to another cluster has ended",
+                     {{"cluster", cluster_}, {"gateway", name_of_gateway()}, {"why", why_}});
+    basics_.loop.defer([call = std::exchange(on_done_, nullptr)] {
+        if (call) {
+            call();
+        }
+    });
+}
+
+nlohmann::json LegPush::report() const {
+    const auto theirs = their_report_.value_or(nlohmann::json::object());
+    const Instant until = ended_.value_or(basics_.loop.now());
+    auto failed = nlohmann::json::array();
+    for (const auto& one : theirs.value("failed", nlohmann::json::array())) {
+        failed.push_back({{"node", cluster_ + ":" + printable(one.value("node", "?"))},
+                          {"why", printable(one.value("why", ""))},
+                          {"differs", false}});
+    }
+    const bool is_accepted =
+        verdict_ && !is_failure(verdict_->state) && request_.ends_at_gateway && !their_report_;
+    nlohmann::json report{{"nodes", theirs.value("nodes", is_accepted ? 0U : 1U)},
+                          {"done", theirs.value("done", 0U)},
+                          {"bytes", source_.bytes},
+                          {"rounds", theirs.value("rounds", 0U)},
+                          {"seconds", std::chrono::duration<double>{until - began_}.count()},
+                          {"why", ""},
+                          {"phase",
+                           ended_ ? "over"
+                           : leg_ ? "sending"
+                                  : "asking"}};
+    if (ended_ && !their_report_ && !is_accepted) {
+        failed.push_back(
+            {{"node", cluster_ + ":" + request_.node_list}, {"why", why_}, {"differs", false}});
+    }
+    if (is_accepted) {
+        report["accepted"] = {cluster_ + ":" + request_.node_list};
+    }
+    report["failed"] = std::move(failed);
+    report.update(transport_);
+    if (const Stage* stage = ended_ ? nullptr : leg()) {
+        report["round"] = stage->status();
+    }
+    return report;
+}
+
+}  // namespace stage
