@@ -198,6 +198,30 @@ nothing_left_on() {
   wait_for 30 nothing_left_on n1
 }
 
+@test "the gateway is stopped in mid-transfer, and says so: the second one completes the push" {
+  input image 60000000
+  push n0 -w 'b:n[3-6]' --rate=100mbit image /var/tmp/images/ &
+  local pid=$! rc=0
+  sleep 2
+  lab stop n1 stagecastd
+  wait "$pid" || rc=$?
+  heal
+  cat "$WORK/said"
+  [ "$rc" = 0 ]
+  has image n{3..6}
+}
+
+@test "names of nodes that are no text end a push, and no daemon" {
+  input image 1000
+  local rc=0 before
+  before=$(lab on n1 cat /run/lab/stagecastd.pid)
+  push n0 -w $'b:\xff[' image /var/tmp/images/ || rc=$?
+  cat -v "$WORK/said"
+  [ "$rc" -ne 0 ]
+  lab on n1 kill -0 "$before"
+  push n0 -w 'b:n3' image /var/tmp/images/ || { cat "$WORK/said"; false; }
+}
+
 @test "the user interrupts the push: no node keeps anything" {
   input image 60000000
   push n0 -w 'b:n[3-6]' --rate=50mbit image /var/tmp/images/ &

@@ -29,6 +29,21 @@ std::vector<NamedText> routes_to(const Config& config, const std::string& cluste
     return routes;
 }
 
+/// Whether a gateway's report has what report() reads of it, in the right types.
+bool is_report(const nlohmann::json& json) {
+    const auto is_number = [&](const char* name) {
+        return json.contains(name) && json[name].is_number_unsigned();
+    };
+    if (!json.is_object() || !is_number("nodes") || !is_number("done") ||
+        !is_number("rounds") || !json.contains("failed") || !json["failed"].is_array()) {
+        return false;
+    }
+    return std::ranges::all_of(json["failed"], [](const auto& one) {
+        return one.is_object() && one.contains("node") && one["node"].is_string() &&
+               one.contains("why") && one["why"].is_string();
+    });
+}
+
 }  // namespace
 
 LegPush::LegPush(Services& services,
@@ -49,7 +64,9 @@ LegPush::LegPush(Services& services,
           [this] {
               cancel("not done within --timeout=" + std::to_string(request_.timeout_s) + " s");
           }},
-      silence_{basics_.loop, [this] { on_lost("its stagecastd fell silent; see its log"); }} {
+      silence_{basics_.loop, [this] { on_lost("its stagecastd fell silent; see its log"); }},
+      report_due_{basics_.loop,
+                  [this] { on_lost("its stagecastd did not report the nodes"); }} {
 }
 
 void LegPush::begin() {
@@ -142,22 +159,41 @@ void LegPush::on_change() {
 
 void LegPush::on_message(const TreeMessage& message) {
     if (const auto* examined = std::get_if<ExaminedMessage>(&message)) {
-        if (!examined->sentence.empty()) {
+        if (leg_) {
+            on_lost("it answered twice");
+        } else if (!examined->sentence.empty()) {
             try_next(printable(examined->sentence));
-        } else if (!leg_) {
+        } else {
             begin_leg();
         }
     } else if (const auto* report = std::get_if<ReportMessage>(&message)) {
-        auto json = nlohmann::json::parse(report->json, nullptr, false);
-        drop_link();
-        if (!json.is_object()) {
-            on_lost("its report can't be read");
-            return;
-        }
-        their_report_ = std::move(json);
-        if (!leg_ || verdict_) {
-            finish();
-        }
+        on_report(nlohmann::json::parse(report->json, nullptr, false));
+    }
+}
+
+void LegPush::on_report(nlohmann::json report) {
+    drop_link();
+    if (!is_report(report)) {
+        on_lost("its report can't be read");
+        return;
+    }
+    const bool is_in_vain = report["done"] == 0;
+    their_report_ = std::move(report);
+    Stage* const stage = leg();
+    if (is_in_vain && stage != nullptr && stage->is_open()) {
+        stage->break_off("no node behind " + name_of_gateway() + " can take it any more");
+    } else if (!leg_ || verdict_) {
+        conclude();
+    }
+}
+
+/// Leg and report are there. Where no node has the files, another gateway may reach them.
+void LegPush::conclude() {
+    if ((*their_report_)["done"] == 0 && gateways_.size() > 1 && !is_cancelled_) {
+        last_report_ = std::exchange(their_report_, std::nullopt);
+        try_next("no node behind it has the files");
+    } else {
+        finish();
     }
 }
 
@@ -165,19 +201,24 @@ void LegPush::on_message(const TreeMessage& message) {
 void LegPush::on_lost(std::string why) {
     drop_link();
     Stage* const stage = leg();
-    if (their_report_ || (verdict_ && request_.ends_at_gateway)) {
+    const bool is_good = verdict_ && !is_failure(verdict_->state);
+    if (their_report_ || (is_good && request_.ends_at_gateway)) {
         return;
     }
+    why_ = is_cancelled_ ? why_ : why;
     if (stage != nullptr && stage->is_open()) {
-        why_ = std::move(why);
-        stage->break_off(name_of_gateway() + ": " + why_);  // on_verdict() follows.
-        return;
+        stage->break_off(name_of_gateway() + ": " + why);  // on_verdict() follows.
+    } else if (is_good) {
+        why_ = name_of_gateway() + ": " + why + "; nodes have the files, but not known which";
+        finish();
+    } else {
+        try_next(std::move(why));
     }
-    try_next(std::move(why));
 }
 
 void LegPush::drop_link() {
     silence_.set(std::nullopt);
+    report_due_.set(std::nullopt);
     if (link_) {
         // Destroyed later, as this may be its own callback.
         link_->set_on_change([] {});
@@ -193,11 +234,14 @@ void LegPush::try_next(std::string why) {
     gateways_.erase(gateways_.begin());
     leg_.reset();
     verdict_.reset();
+    transport_ = nlohmann::json::object();
     if (is_cancelled_ || gateways_.empty()) {
         why_ = is_cancelled_ ? why_ : std::move(why);
+        their_report_ = std::exchange(last_report_, std::nullopt);
         finish();
         return;
     }
+    why_.clear();
     basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired() && !ended_) {
             ask_next();
@@ -245,16 +289,13 @@ void LegPush::on_verdict(const Verdict& verdict) {
     if (const Stage* stage = leg()) {
         transport_ = stage->transport();
     }
-    const bool is_good = !is_failure(verdict.state);
-    if (their_report_ || (is_good && request_.ends_at_gateway)) {
-        finish();
-    } else if (is_cancelled_) {
+    if (their_report_) {
+        conclude();
+    } else if (is_cancelled_ || (!is_failure(verdict.state) && request_.ends_at_gateway)) {
         finish();
     } else if (link_) {
-        silence_.set(basics_.loop.now() + kReportMax);  // The report says more.
-        if (!is_good) {
-            why_ = verdict.sentence;
-        }
+        report_due_.set(basics_.loop.now() + kReportMax);  // The report says more.
+        why_ = is_failure(verdict.state) ? verdict.sentence : "";
     } else {
         try_next(why_.empty() ? verdict.sentence : why_);
     }

@@ -43,6 +43,8 @@ class LegPush final : public PushPart {
     void ask_next();
     void on_change();
     void on_message(const TreeMessage& message);
+    void on_report(nlohmann::json report);
+    void conclude();
     void on_lost(std::string why);
     void begin_leg();
     [[nodiscard]] StagePlan plan_of_leg();
@@ -70,11 +72,13 @@ class LegPush final : public PushPart {
     std::optional<StageKey> leg_;
     std::optional<Verdict> verdict_;              ///< The leg's.
     std::optional<nlohmann::json> their_report_;  ///< The gateway's.
+    std::optional<nlohmann::json> last_report_;   ///< An earlier one's: no node has the files.
     nlohmann::json transport_ = nlohmann::json::object();
     std::string why_;
     bool is_cancelled_ = false;
     Alarm limit_;
     Alarm silence_;
+    Alarm report_due_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,6 +1,7 @@
 #include "stager/daemon/gateway/passages.h"
 
 #include "stager/control/push_key.h"
+#include "stager/daemon/base/json_text.h"
 #include "stager/daemon/stage/leg_permits.h"
 #include "stager/link/cluster_name.h"
 #include "stager/link/link.h"
@@ -131,7 +132,8 @@ void Passages::on_asked(Place entry, const std::shared_ptr<const UniqueFd>& file
 }
 
 /// What the push still lacks then will not come.
-void Passages::fail_leg(Place entry, const std::string& why) {
+void Passages::fail_leg(Place entry, const std::string& reason) {
+    const std::string why = printable(reason);
     services_.leg_permits.withdraw(entry->message.token);
     entry->leg_due->set(std::nullopt);
     entry->passage->end(Passage::Side::inward, Passage::End::failed, why);
@@ -140,9 +142,16 @@ void Passages::fail_leg(Place entry, const std::string& why) {
     }
 }
 
+/// The gateway has all, and the source was not to wait for more. (The leg's worker says so
+/// before it reports DONE, and so before the source's daemon can end the leg or the link.)
+bool Passages::goes_on_alone(const Entry& entry) {
+    return entry.message.ack == PassageAck::gateway &&
+           entry.passage->ended(Passage::Side::inward).how == Passage::End::good;
+}
+
 void Passages::on_leg_end(Place entry, const Verdict& verdict) {
     entry->is_leg_over = true;
-    if (is_failure(verdict.state) && !entry->is_push_over) {
+    if (is_failure(verdict.state) && !entry->is_push_over && !goes_on_alone(*entry)) {
         fail_leg(entry, verdict.sentence);
     }
     forget(entry);
@@ -165,7 +174,7 @@ void Passages::on_push_end(Place entry) {
                       {"nodes", report.value("nodes", 0U)},
                       {"done", report.value("done", 0U)},
                       {"why", why}});
-    entry->link->send(encode(TreeMessage{ReportMessage{report.dump()}}));
+    entry->link->send(encode(TreeMessage{ReportMessage{report_of(report).json}}));
     entry->link->finish();
     const bool has_begun = entry->push->has_begun();
     if (!has_begun) {
@@ -183,7 +192,7 @@ void Passages::on_change(Place entry) {
         return;
     }
     entry->pulse->set(std::nullopt);
-    if (entry->message.ack == PassageAck::nodes || !entry->is_leg_over) {
+    if (!goes_on_alone(*entry)) {
         fail_leg(entry, "the daemon of " + entry->source + " closed the connection");
     }
 }

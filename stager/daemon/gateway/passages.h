@@ -51,13 +51,13 @@ class Passages {
 
     [[nodiscard]] std::optional<std::string> objection_to(const PassageMessage& message,
                                                           const std::string& source) const;
-    [[nodiscard]] Status open(Entry& entry, RunPassage& file) const;
     void begin(Place entry, const std::shared_ptr<const UniqueFd>& file);
     void on_asked(Place entry, const std::shared_ptr<const UniqueFd>& file);
     void on_leg_end(Place entry, const Verdict& verdict);
     void on_push_end(Place entry);
     void on_change(Place entry);
-    void fail_leg(Place entry, const std::string& why);
+    void fail_leg(Place entry, const std::string& reason);
+    [[nodiscard]] static bool goes_on_alone(const Entry& entry);
     void forget(Place entry);
 
     Services& services_;

@@ -28,11 +28,12 @@ class LegPermits {
   public:
     void grant(LegPermit permit) { permits_.push_back(std::move(permit)); }
     /// Takes the permit for the leg of `plan` whose SETUP came from `source`, if there is one.
+    /// A leg joins no group of this cluster's: it goes by TCP.
     [[nodiscard]] std::optional<LegPermit> take(const std::string& source,
                                                 const StagePlan& plan) {
         const auto found = std::ranges::find_if(permits_, [&](const LegPermit& one) {
             return one.token == plan.push_token && one.source == source &&
-                   one.specs == plan.push_specs && plan.nodes.size() == 2 &&
+                   one.specs == plan.push_specs && plan.relays && plan.nodes.size() == 2 &&
                    plan.nodes.front().name == source;
         });
         if (found == permits_.end()) {

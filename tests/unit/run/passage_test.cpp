@@ -87,7 +87,39 @@ TEST_CASE("less than was announced is refused at the end") {
     CHECK(sink.may_finish());
     const Status done = sink.finish();
     REQUIRE_FALSE(done);
-    CHECK(done.error().sentence().find("1998 bytes and announced 2000") != std::string::npos);
+    CHECK(done.error().sentence().find("2 blocks, 1998 bytes, and announced 2 and 2000") !=
+          std::string::npos);
+}
+
+TEST_CASE("as many bytes in fewer blocks are refused, and no block is waited for") {
+    const UniqueFd file = made(10, 10);
+    PassageSink sink{again(file.get()), PassageAck::nodes};
+    const auto bytes = block_of(0, 10);
+    REQUIRE(sink.write(BlockIndex{0}, bytes, xxh3_128(bytes)));
+    CHECK(sink.may_finish());
+    CHECK_FALSE(sink.finish());
+    // A leg that says that it ended well, whatever it sent.
+    again(file.get()).end(Passage::Side::inward, Passage::End::good);
+    PassageSource source{again(file.get())};
+    REQUIRE(source.is_here(BlockIndex{1}));
+    std::vector<std::byte> room(kBlockBytes);
+    CHECK(source.read(BlockIndex{0}, room));
+    const auto got = source.read(BlockIndex{1}, room);
+    REQUIRE_FALSE(got);
+    CHECK(got.error().sentence().find("without sending all blocks") != std::string::npos);
+}
+
+TEST_CASE("a sink takes no more once the other side has failed") {
+    const UniqueFd file = made(200, 200);
+    PassageSink sink{again(file.get()), PassageAck::nodes};
+    const auto bytes = block_of(0, 1);
+    REQUIRE(sink.write(BlockIndex{0}, bytes, xxh3_128(bytes)));
+    again(file.get()).end(Passage::Side::onward, Passage::End::failed, "no node is left");
+    std::uint32_t taken = 1;
+    while (taken < 200 && sink.write(BlockIndex{taken}, bytes, xxh3_128(bytes))) {
+        ++taken;
+    }
+    CHECK(taken < 100);
 }
 
 TEST_CASE("a chained end waits for the other side and has its reason") {
@@ -162,7 +194,9 @@ TEST_CASE("a passage takes its room before the first byte") {
         CHECK_FALSE(Passage::make("/tmp", 4, bytes));
     }
     CHECK_FALSE(Passage::make("/tmp", 0, 0));
-    const auto none = Passage::make("/tmp", ~0U, std::uint64_t{~0U} << 20U);
+    CHECK_FALSE(Passage::make("/tmp", 1U << 20U, 1U << 20U));  // A table, and no object.
+    CHECK_FALSE(Passage::make("/tmp", (1U << 24U) + 1, std::uint64_t{1} << 44U));
+    const auto none = Passage::make("/tmp", 1U << 24U, std::uint64_t{1} << 44U);
     REQUIRE_FALSE(none);
     CHECK(none.error().blame() == Blame::node);
     CHECK(none.error().sentence().find("/tmp") != std::string::npos);

@@ -1,5 +1,7 @@
 #include "transport/run/passage/passage.h"
 
+#include "transport/core/base/timeouts.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,6 +17,9 @@ namespace stage {
 namespace {
 
 constexpr std::uint64_t kHeadBytes = 4096;
+/// Each file of a stage ends with at most one block that is not full, and a stage has at most
+/// half as many files. More would be a table without an object.
+constexpr std::uint64_t kPartBlocksMax = std::uint64_t{1} << 19U;
 constexpr std::uint64_t kMark = 0x73746167'70617301;
 
 struct Head {
@@ -104,7 +109,10 @@ std::uint64_t Passage::file_bytes(std::uint32_t blocks, std::uint64_t bytes) {
 Result<UniqueFd> Passage::make(const std::string& directory,
                                std::uint32_t blocks,
                                std::uint64_t bytes) {
-    if (blocks == 0 || bytes < blocks || bytes > std::uint64_t{blocks} * kBlockBytes) {
+    const bool fits = blocks > 0 && blocks <= core::kBlocksMax && bytes >= blocks &&
+                      bytes <= std::uint64_t{blocks} * kBlockBytes &&
+                      blocks <= bytes / kBlockBytes + kPartBlocksMax;
+    if (!fits) {
         return Error{Blame::internal,
                      "no object has " + std::to_string(blocks) + " blocks of together " +
                          std::to_string(bytes) + " bytes"};
@@ -161,9 +169,13 @@ Status Passage::keep(BlockIndex block, Bytes bytes, const Digest128& leaf) {
 
 std::optional<Passage::Entry> Passage::find(BlockIndex block) const {
     Entry entry;
-    const bool is_here = block.value() < blocks_ &&
-                         read_all(file_.get(), &entry, sizeof entry, place_of(block)) &&
-                         entry.length > 0 && entry.length <= kBlockBytes;
+    std::uint32_t length = 0;  // Looked at first, because it was written last.
+    const bool is_here =
+        block.value() < blocks_ &&
+        read_all(
+            file_.get(), &length, sizeof length, place_of(block) + offsetof(Entry, length)) &&
+        length > 0 && length <= kBlockBytes &&
+        read_all(file_.get(), &entry, sizeof entry, place_of(block)) && entry.length == length;
     return is_here ? std::optional{entry} : std::nullopt;
 }
 

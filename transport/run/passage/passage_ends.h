@@ -27,7 +27,12 @@ class PassageSink final : public BlockSink {
   private:
     Passage passage_;
     PassageAck ack_;
-    std::uint64_t bytes_ = 0;  ///< The sum of the blocks that were written.
+    [[nodiscard]] bool has_all() const {
+        return blocks_ == passage_.blocks() && bytes_ == passage_.bytes();
+    }
+
+    std::uint32_t blocks_ = 0;  ///< That were written.
+    std::uint64_t bytes_ = 0;   ///< The sum of the blocks that were written.
 };
 
 /// A block is here once all before it are.
@@ -37,7 +42,7 @@ class PassageSource final : public BlockSource {
 
     [[nodiscard]] std::uint32_t block_count() const override { return passage_.blocks(); }
     [[nodiscard]] std::uint64_t object_bytes() const override { return passage_.bytes(); }
-    /// True also if the session that comes in has failed: then read() says why.
+    /// True also if the session that comes in has ended without the block: then read() says so.
     [[nodiscard]] bool is_here(BlockIndex block) override;
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;

@@ -18,6 +18,7 @@ StagePlan plan_of(const LegPermit& permit) {
     StagePlan plan;
     plan.push_token = permit.token;
     plan.push_specs = permit.specs;
+    plan.relays = true;
     plan.nodes = {{permit.source, ""}, {"b/gw1", "192.0.2.7"}};
     return plan;
 }
@@ -37,6 +38,9 @@ TEST_CASE("a leg is taken once, from the daemon that asked, as it was agreed") {
     CHECK_FALSE(permits.take("a/n0", plan));
     plan = right;
     plan.nodes.push_back({"b/n1", "192.0.2.8"});
+    CHECK_FALSE(permits.take("a/n0", plan));
+    plan = right;
+    plan.relays = false;
     CHECK_FALSE(permits.take("a/n0", plan));
     plan = right;
     plan.nodes.front().name = "a/n1";
