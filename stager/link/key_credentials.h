@@ -32,8 +32,8 @@ class KeyCredentials final : public Credentials {
 
     /// For the daemons of one cluster: every node has this key.
     KeyCredentials(SharedKey key, Surroundings surroundings);
-    /// For gateways between clusters: a key for each other cluster. The names of the links'
-    /// ends are the clusters', and each direction has a label with both.
+    /// For links between clusters: a key for each other cluster. `peer` below is the cluster's
+    /// name, and each direction has a label with both.
     KeyCredentials(const std::string& own_cluster,
                    std::map<std::string, SharedKey> keys,
                    Surroundings surroundings);
