@@ -114,7 +114,12 @@ std::vector<FuzzSeed> fuzz_seeds() {
         {"outcome", up(outcome)},
         {"dropped", up(WorkerDropped{Rank{1}, Blame::node, "nothing was heard of it"})},
         {"released", up(WorkerReleased{})},
-        {"look", up(WorkerLook{owned("manifest"), 1U << 20U, "00ff"})}};
+        {"look",
+         up(WorkerLook{.manifest = owned("manifest"),
+                       .bytes = 1U << 20U,
+                       .blocks = 2,
+                       .object_bytes = 1U << 20U,
+                       .digest = "00ff"})}};
 }
 
 }  // namespace stage
