@@ -19,7 +19,7 @@ cluster_up() {
   export CLUSTER CLUSTER_SIZE=$1 CLUSTER_DIR=''
   CLUSTER=t$$-$RANDOM
   lab up "$@" --owner "${STAGECAST_TESTS_OWNER:-$$}" || return 1
-  cp "$CLUSTER_TESTS/lib/residue.sh" "$CLUSTER_TESTS/lib/rank.sh" "$(lab path)/srv/"
+  cp "$CLUSTER_TESTS/lib/residue.py" "$CLUSTER_TESTS/lib/rank.sh" "$(lab path)/srv/"
   export ALICE
   CLUSTER_DIR=$(lab path)
   ALICE=$CLUSTER_DIR/home/alice
@@ -85,7 +85,7 @@ nodes_idle() { [ "$(lab exec sinfo -h -N -o %T | grep -cx idle)" -eq "$CLUSTER_S
 residue_take() {
   local node
   for node in "${NODES[@]}"; do
-    lab on "$node" bash /srv/residue.sh > "$CLUSTER_DIR/log/residue-$node.now" || return 1
+    lab on "$node" /srv/residue.py > "$CLUSTER_DIR/log/residue-$node.now" || return 1
   done
 }
 
@@ -127,10 +127,8 @@ wait_for() {
 }
 
 log_mark() {
-  local log
-  for log in "$CLUSTER_DIR"/log/*.log; do
-    case $log in *.mark) ;; *) wc -c < "$log" > "$log.mark" ;; esac
-  done
+  local log size
+  while read -r size log; do echo "$size" > "$log.mark"; done < <(stat -c '%s %n' "$CLUSTER_DIR"/log/*.log)
 }
 
 # log_since NAME...: what /var/log/NAME.log gained since the test began.
