@@ -14,7 +14,7 @@ nlohmann::json report_of_all(const std::vector<std::unique_ptr<PushPart>>& parts
     nlohmann::json all = parts.front()->report();
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const auto one = parts[i]->report();
-        for (const char* const sum : {"nodes", "done"}) {
+        for (const char* const sum : {"nodes", "done", "unchanged"}) {
             all[sum] = all.value(sum, 0U) + one.value(sum, 0U);
         }
         all["rounds"] = std::max(all.value("rounds", 0U), one.value("rounds", 0U));

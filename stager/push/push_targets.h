@@ -23,8 +23,11 @@ struct PushTarget {
 
     std::string name;
     State state = State::waiting;
-    std::string why{};     ///< Why it failed.
-    bool differs = false;  ///< The comparison found other content.
+    std::string why{};  ///< Why it failed.
+    /// Bytes and digest of the files that it has already, if these may be the source's.
+    std::pair<std::uint64_t, std::string> present{};
+    bool differs = false;       ///< The comparison found other content.
+    bool is_unchanged = false;  ///< It is done, and was before: nothing was sent to it.
 
     void fail(std::string reason) {
         state = State::failed;
@@ -43,6 +46,27 @@ class PushTargets : public std::vector<Target> {
     void begin_round() { ++round_; }
     [[nodiscard]] std::size_t count(State state) const {
         return static_cast<std::size_t>(std::ranges::count(*this, state, &Target::state));
+    }
+    /// Null if the push is not for that node.
+    [[nodiscard]] Target* called(const std::string& name) {
+        const auto found = std::ranges::find(*this, name, &Target::name);
+        return found == this->end() ? nullptr : &*found;
+    }
+    /// Some fit nodes may have the source's files already.
+    [[nodiscard]] bool have_present() const {
+        return std::ranges::any_of(*this, [](const Target& target) {
+            return target.state == State::fit && !target.present.second.empty();
+        });
+    }
+    /// Nodes that have the content with this digest already are done.
+    void finish_present(std::uint64_t bytes, const std::string& digest) {
+        for (Target& target : *this) {
+            if (target.state == State::fit && !digest.empty() &&
+                target.present == std::pair{bytes, digest}) {
+                target.state = State::done;
+                target.is_unchanged = true;
+            }
+        }
     }
     [[nodiscard]] bool may_begin_round() const {
         return round_ < kMaxPushRounds && count(State::fit) > 0;
@@ -82,6 +106,7 @@ class PushTargets : public std::vector<Target> {
         }
         return {{"nodes", this->size()},
                 {"done", count(State::done)},
+                {"unchanged", std::ranges::count(*this, true, &Target::is_unchanged)},
                 {"bytes", bytes},
                 {"rounds", round_},
                 {"seconds", seconds},

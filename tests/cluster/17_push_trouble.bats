@@ -70,6 +70,53 @@ teardown() { push_ends; }
   empty_on n3
 }
 
+@test "nodes that have the content already are sent nothing; any difference is mended" {
+  input image 3000000
+  chmod 640 "$WORK/image"
+  push n0 -w 'n[0-4]' image /var/tmp/images/image
+  push n0 -w 'n[0-4]' --json image /var/tmp/images/image
+  cat "$WORK/said"
+  [ "$(jq -c '[.done, .unchanged, .rounds]' "$WORK/said")" = '[5,5,0]' ]
+  # One byte, under the old time; the mode; the owner; the time. (n0's is as it was.)
+  lab on n1 bash -c 'cd /var/tmp/images; touch -r image /run/lab/time
+    printf x | dd of=image bs=1 seek=1000000 conv=notrunc 2>/dev/null; touch -r /run/lab/time image'
+  lab on n2 chmod 600 /var/tmp/images/image
+  lab on n3 chown alice /var/tmp/images/image
+  lab on n4 touch /var/tmp/images/image
+  push n0 -w 'n[0-4]' --json image /var/tmp/images/image
+  cat "$WORK/said"
+  [ "$(jq -c '[.done, .unchanged, .rounds]' "$WORK/said")" = '[5,1,1]' ]
+  has image n{0..4}
+  for node in n{0..4}; do
+    [ "$(lab on "$node" stat -c '%a %u %Y' /var/tmp/images/image)" = "640 0 $(stat -c %Y "$WORK/image")" ]
+  done
+  # A link to a file with that content, outside: it is replaced.
+  lab on n1 bash -c 'mv /var/tmp/images/image /var/tmp/images/other; ln -s other /var/tmp/images/image'
+  push n0 -w 'n[1-2]' image /var/tmp/images/image
+  cat "$WORK/said"
+  grep -q '2 of 2 nodes have .*, 1 unchanged)' "$WORK/said"
+  lab on n1 rm /var/tmp/images/other
+  has image n1 n2
+}
+
+@test "an unchanged tree is sent nothing, a tree with one changed file again" {
+  mkdir -p "$WORK/tree/a/b"
+  input tree/a/b/data 300000
+  input tree/more 70000
+  ln -s a/b/data "$WORK/tree/link"
+  push n0 -w 'n[0-3]' tree /var/tmp/images/
+  push n0 -w 'n[0-3]' --json tree /var/tmp/images/
+  cat "$WORK/said"
+  [ "$(jq -c '[.done, .unchanged, .rounds]' "$WORK/said")" = '[4,4,0]' ]
+  lab on n1 chown alice /var/tmp/images/tree/more
+  lab on n2 ln -sf elsewhere /var/tmp/images/tree/link
+  push n0 -w 'n[0-3]' --json tree /var/tmp/images/
+  cat "$WORK/said"
+  [ "$(jq -c '[.done, .unchanged, .rounds]' "$WORK/said")" = '[4,2,1]' ]
+  [ "$(lab on n1 stat -c %u /var/tmp/images/tree/more)" = 0 ]
+  [ "$(lab on n2 readlink /var/tmp/images/tree/link)" = a/b/data ]
+}
+
 @test "a tree, to nodes that a file names, from one that is none of them" {
   mkdir -p "$WORK/tree/a/b"
   input tree/a/b/data 300000

@@ -80,6 +80,24 @@ nothing_left_on() {
   [ "$(lab on n5 stat -c %s /var/tmp/images/nothing)" = 0 ]
 }
 
+@test "nodes behind the gateway that have the content are sent nothing, and nothing passes for them" {
+  input image 3000000
+  push n0 -w 'b:n[3-5]' image /var/tmp/images/ || { cat "$WORK/said"; false; }
+  push n0 -w 'n0,b:n[3-5]' --json image /var/tmp/images/ || { cat "$WORK/said"; false; }
+  cat "$WORK/said"
+  [ "$(jq -c '[.done, .unchanged]' "$WORK/said")" = '[4,3]' ]
+  lab on n4 rm /var/tmp/images/image
+  push n0 -w 'b:n[3-5]' --json image /var/tmp/images/ || { cat "$WORK/said"; false; }
+  cat "$WORK/said"
+  [ "$(jq -c '[.done, .unchanged]' "$WORK/said")" = '[3,2]' ]
+  has image n0 n{3..5}
+  # No leg was begun where all had it.
+  local begun
+  begun=$(log_since stagecastd-n1 | grep -c 'a push of another cluster has ended')
+  [ "$begun" = 3 ]
+  [ "$(log_since stagecastd-n3 | grep -c 'stage finished')" -le 2 ]
+}
+
 @test "all nodes refuse: nothing is sent, and each is named" {
   input image 1000000
   lab on n3 chmod 777 /var/tmp/images

@@ -1,6 +1,6 @@
-#pragma once
 // What almost every unit test includes, compiled once for all of them (Makefile). A test names
 // what it uses all the same.
+#pragma once
 
 #include <catch2/catch.hpp>
 

@@ -23,6 +23,7 @@ void on_signal(int /*number*/) {
 /// "12 of 14 nodes have it"
 std::string summary_of(const PushOptions& options, const nlohmann::json& report) {
     const auto nodes = report.value("nodes", 0U);
+    const auto unchanged = report.value("unchanged", 0U);
     const std::string has = nodes == 1 ? " has " : " have ";
     const std::string what = options.mode == PushMode::look      ? " could take "
                              : options.mode == PushMode::compare ? has + "the same "
@@ -30,7 +31,8 @@ std::string summary_of(const PushOptions& options, const nlohmann::json& report)
     return std::to_string(report.value("done", 0)) + " of " + count_text(nodes, "node") + what +
            printable(options.destination) + " (" +
            amount_text(report.value("bytes", std::uint64_t{0})) + ", " +
-           tenths_text(report.value("seconds", 0.0)) + " s)";
+           tenths_text(report.value("seconds", 0.0)) + " s" +
+           (unchanged > 0 ? ", " + std::to_string(unchanged) + " unchanged)" : ")");
 }
 
 /// A comparison has succeeded also if every node has other content.

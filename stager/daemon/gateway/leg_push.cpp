@@ -166,8 +166,30 @@ void LegPush::on_message(const TreeMessage& message) {
         } else {
             begin_leg();
         }
+    } else if (std::holds_alternative<DigestMessage>(message)) {
+        tell_digest();
     } else if (const auto* report = std::get_if<ReportMessage>(&message)) {
         on_report(nlohmann::json::parse(report->json, nullptr, false));
+    }
+}
+
+/// Nodes that have the files already need none of them. The source is read once, however often
+/// gateways ask.
+void LegPush::tell_digest() {
+    if (digest_) {
+        link_->send(encode(TreeMessage{*digest_}));
+    } else if (!is_reading_) {
+        is_reading_ = true;
+        source_look_ = std::make_unique<LocalPreflight>(
+            basics_,
+            services_.closers,
+            PreflightOrder{.specs = request_.specs, .is_source = true, .compares = true},
+            [this](const Result<WorkerLook>& look) {
+                digest_ = look ? DigestMessage{look->bytes, look->digest} : DigestMessage{};
+                if (link_ && !ended_) {
+                    link_->send(encode(TreeMessage{*digest_}));
+                }
+            });
     }
 }
 
@@ -346,6 +368,7 @@ nlohmann::json LegPush::report() const {
         verdict_ && !is_failure(verdict_->state) && request_.ends_at_gateway && !their_report_;
     nlohmann::json report{{"nodes", theirs.value("nodes", is_accepted ? 0U : 1U)},
                           {"done", theirs.value("done", 0U)},
+                          {"unchanged", theirs.value("unchanged", 0U)},
                           {"bytes", source_.bytes},
                           {"rounds", theirs.value("rounds", 0U)},
                           {"seconds", std::chrono::duration<double>{until - began_}.count()},

@@ -43,6 +43,7 @@ class LegPush final : public PushPart {
     void ask_next();
     void on_change();
     void on_message(const TreeMessage& message);
+    void tell_digest();
     void on_report(nlohmann::json report);
     void conclude();
     void on_lost(std::string why);
@@ -67,6 +68,8 @@ class LegPush final : public PushPart {
     std::vector<NamedText> gateways_;  ///< Those that were not asked yet, after the first.
     std::unique_ptr<LocalPreflight> source_look_;
     WorkerLook source_;
+    std::optional<DigestMessage> digest_;  ///< That of its content, once read.
+    bool is_reading_ = false;
     PushToken token_{};
     std::unique_ptr<DrivenLink> link_;  ///< To the first of gateways_.
     std::optional<StageKey> leg_;

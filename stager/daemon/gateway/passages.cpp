@@ -106,8 +106,16 @@ void Passages::begin(Place entry, const std::shared_ptr<const UniqueFd>& file) {
                             .blocks = message.blocks,
                             .object_bytes = message.object_bytes},
                  .passage = {.file = file, .purpose = WorkerPurpose::pass_on, .user = user_},
+                 .on_present = [this, entry] { on_present(entry); },
                  .on_asked = [this, entry, file] { on_asked(entry, file); }});
     entry->push->begin();
+}
+
+/// The source knows whether what these nodes have is what it would send. (To read it may take
+/// as long as a disk takes for a whole file.)
+void Passages::on_present(Place entry) {
+    entry->leg_due->set(basics_.loop.now() + basics_.config.stage_timeout);
+    entry->link->send(encode(TreeMessage{DigestMessage{}}));
 }
 
 /// Some nodes can take it: the leg may begin.
@@ -187,7 +195,16 @@ void Passages::on_push_end(Place entry) {
 
 /// The other end closes the link when it has the report, or when its push has ended.
 void Passages::on_change(Place entry) {
-    static_cast<void>(entry->link->link().receive());
+    while (const auto frame = entry->link->link().receive()) {
+        const auto message = decode_tree_message(*frame);
+        const auto* source = message ? std::get_if<DigestMessage>(&*message) : nullptr;
+        if (source != nullptr && !entry->is_push_over) {
+            WorkerLook look;
+            look.bytes = source->bytes;
+            look.digest = source->digest;
+            entry->push->compare_present(look);
+        }
+    }
     if (entry->link->link().state() != Link::State::closed || entry->is_push_over) {
         return;
     }

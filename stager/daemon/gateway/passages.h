@@ -43,7 +43,7 @@ class Passages {
         std::optional<Passage> passage;
         std::unique_ptr<Push> push;
         std::unique_ptr<Alarm> pulse;
-        std::unique_ptr<Alarm> leg_due;  ///< Until the leg has begun.
+        std::unique_ptr<Alarm> leg_due;  ///< Until the source has answered, the leg has begun.
         bool is_leg_over = false;
         bool is_push_over = false;
     };
@@ -52,6 +52,7 @@ class Passages {
     [[nodiscard]] std::optional<std::string> objection_to(const PassageMessage& message,
                                                           const std::string& source) const;
     void begin(Place entry, const std::shared_ptr<const UniqueFd>& file);
+    void on_present(Place entry);
     void on_asked(Place entry, const std::shared_ptr<const UniqueFd>& file);
     void on_leg_end(Place entry, const Verdict& verdict);
     void on_push_end(Place entry);

@@ -30,6 +30,9 @@ WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
     setup.manifest = order.manifest;
     if (order.compares) {
         setup.max_bytes = 0;  // A comparison has no limit.
+    } else {
+        setup.stage_timeout =
+            std::chrono::duration_cast<std::chrono::milliseconds>(config.stage_timeout);
     }
     return setup;
 }

@@ -22,6 +22,16 @@ namespace {
 /// Between two rounds the nodes remove what the first one has begun.
 constexpr Duration kPause = std::chrono::seconds{1};
 
+/// The nodes' names. Fails unless the request has one source and one destination, too.
+Result<std::vector<std::string>> names_of(const PushRequest& request) {
+    TRY(auto names, expand_host_list(request.node_list));
+    TRY(const auto specs, parse_serialized(request.specs));
+    if (specs.size() != 1) {
+        return Error{Blame::user, "a push must have one source and one destination"};
+    }
+    return names;
+}
+
 }  // namespace
 
 std::string own_node_name(LinkPolicy& links) {
@@ -55,12 +65,6 @@ Push::Push(Services& services,
       pause_{basics_.loop, [this] { begin_round(); }} {
 }
 
-Push::Node* Push::node_called(const std::string& name) {
-    const auto found =
-        std::ranges::find_if(nodes_, [&](const Node& node) { return node.name == name; });
-    return found == nodes_.end() ? nullptr : &*found;
-}
-
 // ---- nodes and specs
 
 void Push::begin() {
@@ -68,12 +72,9 @@ void Push::begin() {
         limit_.set(began_ + std::chrono::seconds{request_.timeout_s});
     }
     own_ = own_node_name(services_.links);
-    const auto names = expand_host_list(request_.node_list);
-    const auto specs = parse_serialized(request_.specs);
-    if (!names || !specs || specs->size() != 1) {
-        why_ = !names   ? names.error().sentence()
-               : !specs ? specs.error().sentence()
-                        : "a push must have one source and one destination";
+    const auto names = names_of(request_);
+    if (!names) {
+        why_ = names.error().sentence();
         finish();
         return;
     }
@@ -83,18 +84,16 @@ void Push::begin() {
     if (passed_) {
         on_source(passed_->source);
     } else {
-        look_at_source();
+        look_at_source(request_.mode == PushMode::compare,
+                       [this](const Result<WorkerLook>& look) { on_source(look); });
     }
 }
 
-void Push::look_at_source() {
-    const PreflightOrder order{.specs = request_.specs,
-                               .is_source = true,
-                               .compares = request_.mode == PushMode::compare};
-    source_look_ = std::make_unique<LocalPreflight>(
-        basics_, services_.closers, order, [this](const Result<WorkerLook>& look) {
-            on_source(look);
-        });
+void Push::look_at_source(bool compares, LocalPreflight::OnDone on_done) {
+    const PreflightOrder order{
+        .specs = request_.specs, .is_source = true, .compares = compares};
+    source_look_ =
+        std::make_unique<LocalPreflight>(basics_, services_.closers, order, std::move(on_done));
 }
 
 void Push::on_source(const Result<WorkerLook>& look) {
@@ -125,7 +124,7 @@ void Push::resolve() {
 void Push::on_resolved(const Result<SlurmAnswer>& answer) {
     const auto* resolved = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
     for (const SlurmNode& node : resolved != nullptr ? *resolved : std::vector<SlurmNode>{}) {
-        Node* known = node_called(node.name);
+        Node* known = nodes_.called(node.name);
         if (known != nullptr && !node.address.empty()) {
             known->address = node.address;
             services_.addresses.learn(node.name, node.address);
@@ -147,7 +146,7 @@ void Push::on_resolved(const Result<SlurmAnswer>& answer) {
 /// Checks this node's own disk, if it is a target.
 void Push::look_here() {
     ++open_looks_;  // Counts on_resolved() itself.
-    Node* own = node_called(own_);
+    Node* own = nodes_.called(own_);
     if (own == nullptr) {
         return;
     }
@@ -171,7 +170,7 @@ void Push::look_here() {
                        .compares = request_.mode == PushMode::compare,
                        .manifest = source_.manifest},
         [this](const Result<WorkerLook>& look) {
-            on_answer(*node_called(own_),
+            on_answer(*nodes_.called(own_),
                       look ? Result<ExaminedMessage>{ExaminedMessage{
                                  .sentence = {}, .bytes = look->bytes, .digest = look->digest}}
                            : look.error());
@@ -191,7 +190,7 @@ void Push::ask_others() {
         places,
         ExamineMessage{request_.mode, request_.specs, source_.manifest, token_},
         [this, places](std::size_t index, const Result<ExaminedMessage>& answer) {
-            on_answer(*node_called(places[index].name), answer);
+            on_answer(*nodes_.called(places[index].name), answer);
         },
         [this] { on_one_more(); });
 }
@@ -208,15 +207,39 @@ void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
                (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
         node.fail("the content there differs from the source");
         node.differs = true;
+    } else if (request_.mode == PushMode::push) {
+        node.state = NodeState::fit;
+        node.present = {answer->bytes, answer->digest};
     } else {
-        node.state = request_.mode == PushMode::push ? NodeState::fit : NodeState::done;
+        node.state = NodeState::done;
     }
 }
 
+/// Where nodes may have the files already, the source is read once to find out.
 void Push::on_one_more() {
     if (--open_looks_ > 0 || phase_ != Phase::asking) {
         return;
     }
+    if (!nodes_.have_present()) {
+        send();
+    } else if (passed_) {
+        passed_->on_present();
+    } else {
+        look_at_source(true, [this](const Result<WorkerLook>& look) {
+            compare_present(look ? *look : WorkerLook{});  // The transfer will say why not.
+        });
+    }
+}
+
+void Push::compare_present(const WorkerLook& source) {
+    if (phase_ != Phase::asking || open_looks_ > 0) {
+        return;
+    }
+    nodes_.finish_present(source.bytes, source.digest);
+    send();
+}
+
+void Push::send() {
     if (request_.mode == PushMode::push && nodes_.count(NodeState::fit) > 0) {
         phase_ = Phase::sending;
         if (passed_) {
@@ -239,7 +262,7 @@ StagePlan Push::plan_of_round() {
     if (request_.rate > 0) {
         plan.rate_max = std::min(plan.rate_max, request_.rate);
     }
-    const Node* own = node_called(own_);
+    const Node* own = nodes_.called(own_);
     plan.is_root_spared = own == nullptr || own->state != NodeState::fit;
     plan.nodes.push_back({own_, own != nullptr ? own->address : ""});
     for (const Node& node : nodes_) {
@@ -294,7 +317,7 @@ void Push::leave_out(const Failures& failures) {
     const auto put_out = [this](Rank rank, const std::string& why) {
         const std::string name =
             rank.index() < members_.size() ? members_[rank.index()] : std::string{};
-        nodes_.leave_out(node_called(name), printable(why));
+        nodes_.leave_out(nodes_.called(name), printable(why));
     };
     for (const Failure& failure : failures.named()) {
         put_out(failure.rank, failure.sentence);

@@ -2,9 +2,10 @@
 //
 // First everything is checked: the source, then each node, which must be reachable, allow the
 // push and have the space (push_preflight.h). A node that fails the check is named and left
-// out. The remaining nodes are the members of one stage with this node as its root. A member
-// that fails while the files are on their way is dropped: it is named, and the others complete.
-// If one fails before that, the others begin another round without it.
+// out; one that has the files already is done. The remaining nodes are the members of one stage
+// with this node as its root. A member that fails while the files are on their way is dropped:
+// it is named, and the others complete. If one fails before that, the others begin another
+// round without it.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -31,6 +32,8 @@ namespace stage {
 struct PassedOn {
     WorkerLook source;  ///< What the other cluster says of it.
     RunPassage passage;
+    /// Some nodes may have the files already: compare_present() is to be called, or cancel().
+    std::function<void()> on_present;
     /// All nodes have answered, and some are fit: go_on() is to be called, or cancel().
     std::function<void()> on_asked;
 };
@@ -53,6 +56,9 @@ class Push final : public PushPart {
     ~Push() override = default;
 
     void begin() override;
+    /// The nodes that have the content with that digest already are done; nothing is sent to
+    /// them. An empty digest is that of none.
+    void compare_present(const WorkerLook& source);
     /// Begins the first round of what a gateway passes on.
     void go_on();
     [[nodiscard]] bool has_begun() const { return round_.has_value(); }
@@ -72,19 +78,19 @@ class Push final : public PushPart {
 
     void resolve();
     void on_resolved(const Result<SlurmAnswer>& answer);
-    void look_at_source();
+    void look_at_source(bool compares, LocalPreflight::OnDone on_done);
     void on_source(const Result<WorkerLook>& look);
     void look_here();
     void ask_others();
     void on_answer(Node& node, const Result<ExaminedMessage>& answer);
     void on_one_more();
+    void send();
     void begin_round();
     [[nodiscard]] StagePlan plan_of_round();
     void on_verdict(const Verdict& verdict);
     void on_failed_round(const Verdict& verdict, const Failures& failures);
     void leave_out(const Failures& failures);
     void finish();
-    [[nodiscard]] Node* node_called(const std::string& name);
 
     const Basics& basics_;
     Services& services_;

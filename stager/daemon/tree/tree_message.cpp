@@ -12,7 +12,7 @@ namespace {
 
 /// In the order of TreeMessage.
 constexpr TypeNumbers<TreeMessage> kTypes{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
-                                          13, 14, 15, 16, 17, 19, 20, 18, 21, 22, 23};
+                                          13, 14, 15, 16, 17, 19, 20, 18, 21, 22, 23, 24};
 
 /// Bytes of a plan with kMaxNodes names and addresses, and of a fence's result.
 constexpr std::size_t kMaxPlanBytes = 3U << 20U;
@@ -151,6 +151,10 @@ void fields(auto& on, Like<PassageMessage> auto& passage) {
     on.raw(passage.token).any_text(passage.nodes, kMaxNodeListBytes);
     on.number(passage.blocks).number(passage.object_bytes).number(passage.rate);
     on.choice(passage.ack, PassageAck::gateway).require(passage.blocks > 0);
+}
+
+void fields(auto& on, Like<DigestMessage> auto& content) {
+    on.number(content.bytes).any_text(content.digest, kMaxNameBytes);
 }
 
 std::vector<std::byte> encode(const TreeMessage& message) {

@@ -261,6 +261,16 @@ struct PassageMessage {
     bool operator==(const PassageMessage&) const = default;
 };
 
+/// From a gateway, with an empty digest: some of its nodes may have the files already, and it
+/// asks for the digest of the source's content. From the source: the answer; an empty digest if
+/// its content can't be read.
+struct DigestMessage {
+    std::uint64_t bytes = 0;  ///< Like WorkerLook::bytes.
+    std::string digest;
+
+    bool operator==(const DigestMessage&) const = default;
+};
+
 using TreeMessage = std::variant<SetupMessage,
                                  GatheredMessage,
                                  ResultMessage,
@@ -283,7 +293,8 @@ using TreeMessage = std::variant<SetupMessage,
                                  TakeMessage,
                                  PortsMessage,
                                  DropMessage,
-                                 PassageMessage>;
+                                 PassageMessage,
+                                 DigestMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) unless `bytes` are exactly one well-formed message of our version.

@@ -2,34 +2,10 @@
 
 #include "stager/worker/requests/absent.h"
 #include "stager/worker/requests/orders.h"
+#include "stager/worker/staging/present_files.h"
 
 namespace stage {
 namespace {
-
-/// Reads the whole content and returns its digest.
-Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts) {
-    std::vector<std::byte> room(kBlockBytes);
-    for (std::uint32_t block = 0; block < source.block_count(); ++block) {
-        TRY(interrupts.check());
-        TRY(source.read(BlockIndex{block}, room));
-    }
-    return source.digest();
-}
-
-/// The files at the destinations of the source's files.
-Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
-    Result<std::vector<SourceOrder>> list = orders.sources();
-    const std::vector<TargetPlace> places = orders.places_outside();
-    if (!list || places.size() != list->size()) {
-        return list ? Error{Blame::user, "only absolute destinations can be compared"}
-                    : std::move(list).error();
-    }
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        TRY(open_target_directory(places[i]));
-        (*list)[i].path = places[i].path();
-    }
-    return list;
-}
 
 Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
     SinkConfig config;
@@ -40,6 +16,24 @@ Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
     config.bytes_max = setup.max_bytes;
     return setup.manifest.empty() ? WorkerLook{}
                                   : look_for_room(setup.manifest, std::move(config));
+}
+
+/// Files that are there already need no room.
+Result<WorkerLook> look_at_target(const Orders& orders,
+                                  const WorkerSetup& setup,
+                                  Interrupts& interrupts) {
+    PresentFiles present = present_files(orders,
+                                         setup.manifest,
+                                         setup.keeps_owners,
+                                         interrupts,
+                                         read_clock() + setup.stage_timeout / 2);
+    if (present.digest.empty()) {
+        return room_for(orders, setup);
+    }
+    WorkerLook look;
+    look.bytes = present.bytes;
+    look.digest = std::move(present.digest);
+    return look;
 }
 
 }  // namespace
@@ -84,7 +78,7 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
     TRY(const auto orders, Orders::parse(setup.specs, places_of(setup)));
     const bool is_source = setup.rank == setup.source;
     if (!is_source && setup.purpose == WorkerPurpose::look) {
-        return room_for(orders, setup);
+        return look_at_target(orders, setup, interrupts);
     }
     const auto list = is_source ? orders.sources() : at_destination(orders);
     const PreflightRequest request{.bytes_max = setup.max_bytes,

@@ -1,8 +1,8 @@
 // Runs a worker's preflight check, which inspects files and transfers nothing.
 //
 // Before a push it reports what is to be sent, and whether each node has the destination and
-// the space. Instead of a push it reports whether the destination has the source's content. It
-// creates nothing, and no other member takes part.
+// the space, or the files already (present_files.h). Instead of a push it reports whether the
+// destination has the source's content. It creates nothing, and no other member takes part.
 #pragma once
 
 #include "stager/files/sink/file_sink.h"

@@ -82,6 +82,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"dropping", encode(TreeMessage{dropping})},
             {"drop", encode(TreeMessage{drop})},
             {"passage", encode(TreeMessage{passage})},
+            {"digest", encode(TreeMessage{DigestMessage{1U << 20U, "00ff"}})},
             {"settled", encode(TreeMessage{SettledMessage{}})},
             {"examine",
              encode(TreeMessage{

@@ -38,6 +38,24 @@ TEST_CASE("a node that is left out of one round stays out, and the others finish
     CHECK(report["failed"][1]["why"] == "No space left on device");
 }
 
+TEST_CASE("a node is done without a round if its content is the source's, and only then") {
+    auto targets = three();
+    CHECK_FALSE(targets.have_present());
+    targets[0].present = {7, "00ff"};
+    targets[1].present = {7, "00fe"};
+    CHECK(targets.have_present());
+    targets.finish_present(7, "");  // The source can't be read.
+    targets.finish_present(8, "00ff");
+    CHECK(targets.count(State::fit) == 3);
+    targets.finish_present(7, "00ff");
+    CHECK(targets.count(State::fit) == 2);
+    const auto report = targets.report(7, 0.5, "");
+    CHECK(report["done"] == 1);
+    CHECK(report["unchanged"] == 1);
+    CHECK(targets.called("n2") == &targets[2]);
+    CHECK(targets.called("n3") == nullptr);
+}
+
 TEST_CASE("rounds are bounded, and what is left then fails together") {
     auto targets = three();
     targets[2].state = State::done;

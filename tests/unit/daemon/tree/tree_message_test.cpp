@@ -69,6 +69,8 @@ std::vector<TreeMessage> every_kind() {
                        .object_bytes = 7'000'000,
                        .rate = 1'000'000,
                        .ack = PassageAck::gateway},
+        DigestMessage{},
+        DigestMessage{.bytes = 1U << 20U, .digest = "00ff"},
         ReportQuestion{2001, {StatusKind::explain, {7, 0, 1}}},
         ReportMessage{R"({"stages":[]})"}};
 }
