@@ -42,8 +42,7 @@ bool has_unknown_pattern(std::string_view source) {
 /// What the user may have meant by the name of no file.
 std::string advice_for_absent(const StageSpec& spec, const std::string& source) {
     if (source.find_first_of("*?[") != std::string::npos) {
-        return "there are no wildcards, name the files in a list, a line each: "
-               "--stage-file=@LIST";
+        return "no file matches";
     }
     if (has_braces(source)) {
         return "nothing expands braces here, write the option once for each file, or name the "
@@ -66,7 +65,8 @@ std::string advice_for_absent(const StageSpec& spec, const std::string& source) 
     return "if a job that this one depends on makes it, write SRC::late";
 }
 
-/// What `name` is called on the disk. (Patterns whose value only nodes know are left.)
+}  // namespace
+
 std::string plain_name(const std::string& name) {
     if (!has_pattern(name) || has_value_pattern(name)) {
         return name;
@@ -74,8 +74,6 @@ std::string plain_name(const std::string& name) {
     const auto plain = expanded({.source = name}, {});
     return plain ? plain->source : name;
 }
-
-}  // namespace
 
 bool is_file_or_directory(const std::string& path) {
     struct stat found {};

@@ -16,6 +16,9 @@ namespace stage {
 /// True if `path` is a file or a directory.
 [[nodiscard]] bool is_file_or_directory(const std::string& path);
 
+/// What `name` is called on the disk. (Patterns whose value only nodes know are left.)
+[[nodiscard]] std::string plain_name(const std::string& name);
+
 /// Fails (Blame::user) for a source that does not exist and has a variable in its name,
 /// "$USER".
 [[nodiscard]] Status check_variables(const StageSpec& spec);

@@ -6,6 +6,7 @@
 #include "spank/submit/private_tmp.h"
 #include "spank/submit/source_check.h"
 #include "spank/submit/stage_timeout.h"
+#include "spank/submit/wildcards.h"
 #include "stager/spec/destination.h"
 #include "stager/spec/list_lines.h"
 #include "stager/spec/name_pattern.h"
@@ -322,14 +323,20 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
         if (!spec || !sound) {
             return spec ? sound.error() : spec.error();
         }
+        const std::string written = spec->source;
         expand_home(spec->source, literal_name(home));
         expand_home(spec->destination, literal_name(home));
         if (!spec->source.starts_with('/') && directory.empty()) {
             return Error{Blame::user, "the working directory does not exist any more"}.remedy(
                 "change to another one, or write the whole path");
         }
-        specs.push_back(
-            made_absolute(*std::move(spec), directory.empty() ? "/" : literal_name(directory)));
+        TRY(auto all,
+            expand_wildcards(made_absolute(*std::move(spec),
+                                           directory.empty() ? "/" : literal_name(directory)),
+                             written));
+        specs.insert(specs.end(),
+                     std::make_move_iterator(all.begin()),
+                     std::make_move_iterator(all.end()));
     }
     return specs;
 }

@@ -33,6 +33,18 @@ last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p
 
 @test "a file that is not there" { refused 'missing.*No such file or directory' --stage-file=missing; }
 
+@test "wildcards: the files that match are staged; where none does, nothing is submitted" {
+  mkdir "$WORK/in"
+  input in/b.h5 1000
+  input in/a.h5 2000
+  input in/c.txt 10
+  # shellcheck disable=SC2016
+  as_alice srun -N1 '--stage-file=in/*.h5:data/' bash -c 'cd "$STAGECAST_DIR" && find data -type f | sort' > "$WORK/said"
+  [ "$(cat "$WORK/said")" = "$(printf "%s\n" data/a.h5 data/b.h5)" ] || { cat "$WORK/said"; false; }
+  refused 'in/\*[.]hdf: No such file or directory; no file matches' '--stage-file=in/*.hdf'
+  refused '2 files match' '--stage-file=in/*.h5:data'
+}
+
 @test "a destination that DestRoots forbids" {
   input data 1000
   refused '/dev/shm/data.*not allowed there; this site allows them below /tmp, /var/tmp' --stage-file=data:/dev/shm/data

@@ -109,9 +109,71 @@ TEST_CASE("of names only nodes know nothing is looked for, and variables are ref
         side.on_option(option, false);
         CHECK_THAT(refusal(side, host), Catch::Contains(why));
     }
-    SECTION("wildcards") {
+    SECTION("wildcards that nothing matches") {
         side.on_option("*.dat", false);
-        CHECK_THAT(refusal(side, host), Catch::Contains("there are no wildcards"));
+        CHECK_THAT(refusal(side, host),
+                   Catch::Contains("No such file") && Catch::Contains("no file matches"));
+    }
+    SECTION("wildcards with one name for several files") {
+        world.scratch.write("x1", "");
+        world.scratch.write("x2", "");
+        side.on_option("x*:y", false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("2 files match, and all would be"));
+    }
+    SECTION("wildcards with what only nodes know") {
+        side.on_option("x%j*", false);
+        CHECK_THAT(refusal(side, host),
+                   Catch::Contains("wildcards are expanded at submission"));
+    }
+}
+
+TEST_CASE("wildcards stand for the files that match, sorted, with all that the spec says") {
+    SubmitWorld world;
+    world.scratch.directory("in[1]", 0755);
+    for (const std::string name : {"b.h5", "a.h5", "50%j.h5", "c.dat"}) {
+        world.scratch.write("in[1]/" + name, "");
+    }
+    FakeHost host = world.host(Context::allocator);
+    host.directory = world.directory + "/in[1]";
+    SubmitSide side = world.side();
+    SECTION("a word of them") {
+        side.on_option("*.h5:to/:temp", false);
+        REQUIRE(side.on_options_parsed(host));
+        const auto specs = handed(host);
+        REQUIRE(specs.size() == 3);
+        CHECK(specs[0].source == host.directory + "/50%%j.h5");
+        CHECK(specs[1].source == host.directory + "/a.h5");
+        CHECK(specs[2].source == host.directory + "/b.h5");
+        for (const StageSpec& spec : specs) {
+            CHECK(spec.destination == "to/");
+            CHECK(spec.is_temporary);
+        }
+    }
+    SECTION("one file, whose copy has another name; a set; a question mark") {
+        side.on_option(GENERATE("c*:other", "[c-d].dat:other", "./?.dat:other"), false);
+        REQUIRE(side.on_options_parsed(host));
+        REQUIRE(handed(host).size() == 1);
+        CHECK(handed(host)[0].source == host.directory + "/c.dat");
+        CHECK(handed(host)[0].destination == "other");
+    }
+    SECTION("in a directory's name, behind ~") {
+        host.process["HOME"] = world.directory;
+        side.on_option("~/in*/a.h5", false);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).at(0).source == world.directory + "/in[1]/a.h5");
+    }
+    SECTION("a file of that very name, which is meant") {
+        world.scratch.write("in[1]/a*", "");
+        world.scratch.write("in[1]/ab", "");
+        side.on_option("a*", false);
+        REQUIRE(side.on_options_parsed(host));
+        REQUIRE(handed(host).size() == 1);
+        CHECK(handed(host)[0].source == host.directory + "/a*");
+    }
+    SECTION("a directory's own signs, which are none") {
+        side.on_option("*", false);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).size() == 4);
     }
 }
 
