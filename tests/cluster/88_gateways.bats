@@ -252,10 +252,12 @@ nothing_left_on() {
   wait_for 20 nothing_left_on n1
 }
 
-# stop_worker NODE: as soon as there is one.
+# stop_worker NODE: as soon as it writes. (The worker of the preflight check writes nothing.)
 stop_worker() {
-  wait_for 20 lab on "$1" pkill -STOP -x stagecast-worke
+  wait_for 20 writes "$1"
+  lab on "$1" pkill -STOP -x stagecast-worke
 }
+writes() { [ -n "$(lab on "$1" find /var/tmp/images -name '.*.stagecast.*')" ]; }
 
 @test "with --ack=gateway a push ends before a node behind it has the file, which comes later" {
   input image 8000000
