@@ -90,7 +90,7 @@ Result<std::string> seal_card_key(const CardKey& key) {
     return credential ? std::move(credential)
                       : std::move(credential)
                             .error()
-                            .remedy("start munged, or give all members a --key-file");
+                            .remedy("start munged, push by ssh or clush, or give a --key-file");
 }
 
 Result<CardKey> open_card_key(const std::string& credential) {

@@ -13,7 +13,7 @@ note=/run/stagecast/health # "well" or "drained"; not there after a reboot, then
 # Only what is one node's own: what stagecast.conf says is the same everywhere and would drain all of them.
 said=$(timeout 40 stagecast doctor --local)
 [ $? -le 1 ] || exit 0 # neither well nor wrong: it is not there, or hangs
-wrong=$(echo "$said" | sed -n 's/^WRONG *//p' | grep -E '^(stagecastd|plugin|munge|StageRoot|RunDir)' | head -n 1)
+wrong=$(echo "$said" | sed -n 's/^WRONG *//p' | grep -E '^(stagecastd|plugin|munge|AuthKeyFile|StageRoot|RunDir)' | head -n 1)
 [ -n "$wrong" ] && now=drained || now=well
 [ "$(cat "$note" 2>/dev/null)" != "$now" ] || exit 0
 

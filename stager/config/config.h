@@ -111,6 +111,7 @@ struct Config {
     std::uint64_t socket_buffer = 0;
     std::uint32_t spare_hosts = 0;    ///< PMIx hosts kept warm.
     std::optional<uid_t> slurm_user;  ///< Trusted like root between daemons.
+    std::string auth_key_file;        ///< Empty: the daemons log in to each other by munge.
     std::string munge_socket;         ///< Empty: libmunge's own.
     std::string run_dir;              ///< Holds stagecastd.sock and jobs/.
     std::string libexec_dir;          ///< Holds stagecast-worker and stagecast-pmix-host.

@@ -165,8 +165,8 @@ constexpr std::array kKeys{
     ConfigKey{"ConnectTimeout",
               TimeKey{&Config::connect_timeout, milliseconds{100}, seconds{600}},
               "5",
-              "Time limit for a connection to a node's daemon, including authentication by "
-              "munge, and for the first TCP connection that carries files from node to node."},
+              "Time limit for a connection to a node's daemon, including authentication, and "
+              "for the first TCP connection that carries files from node to node."},
     ConfigKey{"AnnounceTimeout",
               TimeKey{&Config::announce_timeout, milliseconds{100}, hours{1}},
               "30",
@@ -250,16 +250,26 @@ constexpr std::array kKeys{
               "8M",
               "Receive buffer of a stage's multicast socket; its unicast socket gets a "
               "quarter of it."},
-    ConfigKey{"SpareHosts",
-              CountKey{&Config::spare_hosts, 0, 16},
-              "1",
-              "PMIx hosts that are kept ready: a job without one waits about 100 ms longer.",
-              Reread::at_restart},
+    ConfigKey{
+        "SpareHosts",
+        CountKey{&Config::spare_hosts, 0, 16},
+        "1",
+        "PMIx hosts that are kept ready: a job without one waits about 100 ms longer. With "
+        "AuthKeyFile there are none.",
+        Reread::at_restart},
     ConfigKey{"SlurmUser",
               UserKey{&Config::slurm_user},
               "",
               "A user besides root whose munge credentials the daemons accept from each "
-              "other.",
+              "other, and who may own AuthKeyFile.",
+              Reread::at_restart},
+    ConfigKey{"AuthKeyFile",
+              PathKey{&Config::auth_key_file, true},
+              "",
+              "A file with the same 32 to 4096 secret bytes on all nodes, by which the daemons "
+              "log in to each other instead of by munge, for instance slurm.key of Slurm's "
+              "auth/slurm. It belongs to root, or to SlurmUser, no other user has rights to "
+              "it, and stagecastd reads it when it starts. Empty: munge.",
               Reread::at_restart},
     ConfigKey{"MungeSocket",
               PathKey{&Config::munge_socket, true},

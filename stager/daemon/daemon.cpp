@@ -3,6 +3,7 @@
 #include "stager/config/reload.h"
 #include "stager/daemon/base/children.h"
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/node_credentials.h"
 #include "stager/daemon/base/run_directory.h"
 #include "stager/daemon/gateway/cluster_credentials.h"
 #include "stager/daemon/planning/time_limits.h"
@@ -64,6 +65,8 @@ Daemon::~Daemon() {
 Status Daemon::open(Spawner spawner) {
     TRY(auto lock, lock_run_directory(config_.run_dir));
     lock_ = std::move(lock);
+    TRY(auto key, node_credentials(config_, loop_));
+    node_key_ = std::move(key);
     TRY(auto root, open_stage_root(config_.stage_root, config_.allow_ram_stage_root));
     if (Status way = check_users_way(config_.stage_root); !way) {
         return way;
@@ -107,15 +110,14 @@ Status Daemon::open_children(Spawner spawner, UniqueFd stage_root) {
                    log_,
                    HostPlace{.program = config_.libexec_dir + "/stagecast-pmix-host",
                              .directories = *host_directories_,
-                             .spare = service_user()},
+                             .spare = service_user(),
+                             .has_munge = !node_key_},
                    config_.spare_hosts);
     return {};
 }
 
 void Daemon::make_services() {
     closing_.emplace(loop_, *children_, log_, kRoleClosing);
-    munge_.emplace(loop_, *children_, log_, kRoleMunge);
-    loop_.before_wait([this] { munge_->before_wait(); });
     basics_.emplace(Basics{.loop = loop_,
                            .log = log_,
                            .config = config_,
@@ -123,7 +125,7 @@ void Daemon::make_services() {
                            .children = *children_});
     cache_.emplace(*basics_, kRoleCacheCopier);
     cache_->open();
-    credentials_.emplace(munge_->client(), cluster_credentials(config_, log_, loop_));
+    make_credentials();
     dialer_.emplace(loop_, config_, links_, *credentials_);
     services_.emplace(Services{.basics = *basics_,
                                .hosts = *hosts_,
@@ -136,6 +138,15 @@ void Daemon::make_services() {
                                .push_permits = push_permits_,
                                .leg_permits = leg_permits_,
                                .ports = ports_});
+}
+
+void Daemon::make_credentials() {
+    if (!node_key_) {
+        munge_.emplace(loop_, *children_, log_, kRoleMunge);
+        loop_.before_wait([this] { munge_->before_wait(); });
+    }
+    Credentials& nodes = node_key_ ? static_cast<Credentials&>(*node_key_) : munge_->client();
+    credentials_.emplace(nodes, cluster_credentials(config_, log_, loop_));
 }
 
 /// The registry of the stages, and what else answers users and other daemons.
@@ -347,7 +358,9 @@ int Daemon::run() {
     registry_->sweep();
     warn_of_push_roots(config_, log_);
     log_.info("ready",
-              {{"port", config_.port}, {"socket", config_.run_dir + "/stagecastd.sock"}});
+              {{"port", config_.port},
+               {"socket", config_.run_dir + "/stagecastd.sock"},
+               {"login", node_key_ ? config_.auth_key_file : "munge"}});
     notify_service_manager("READY=1");
     metrics_->write();
     loop_.run();

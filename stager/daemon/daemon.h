@@ -58,6 +58,7 @@ class Daemon {
     Status open(Spawner spawner);
     Status open_children(Spawner spawner, UniqueFd stage_root);
     void make_services();
+    void make_credentials();
     void make_parts();
     Status open_incoming();
     Status open_control();
@@ -96,7 +97,8 @@ class Daemon {
     std::optional<HostDirectories> host_directories_;
     std::optional<HostPool> hosts_;
     std::optional<ClosingProcess> closing_;
-    std::optional<MungeDriver> munge_;
+    std::unique_ptr<KeyCredentials> node_key_;  ///< With AuthKeyFile=, and then there is no
+    std::optional<MungeDriver> munge_;          ///< driver of munge.
     std::optional<PeerCredentials> credentials_;
     std::optional<NodeCache> cache_;
     UserClosers closers_;

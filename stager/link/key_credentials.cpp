@@ -12,8 +12,6 @@
 namespace stage {
 namespace {
 
-constexpr std::string_view kPrefix = "STAGEKEY1:";
-constexpr std::string_view kMungePrefix = "MUNGE:";
 /// Bounds a time, so that arithmetic with it can't overflow.
 constexpr std::uint64_t kLatest = std::uint64_t{1} << 62U;
 using Salt = std::array<std::byte, 32>;
@@ -24,17 +22,17 @@ std::string sealed_by(Bytes key, std::string_view label, std::int64_t now, Bytes
     plain.u64(static_cast<std::uint64_t>(now)).raw(payload);
     std::vector<std::byte> out{salt.begin(), salt.end()};
     FrameSealer{derive_direction(key, salt, label)}.seal(plain.view(), out);
-    return std::string{kPrefix} + to_hex(out);
+    return std::string{kKeyPrefix} + to_hex(out);
 }
 
 /// The plain bytes, or nothing: of another key, another label, changed, or no credential.
 std::optional<std::vector<std::byte>> opened_by(Bytes key,
                                                 std::string_view label,
                                                 std::string_view credential) {
-    if (!credential.starts_with(kPrefix)) {
+    if (!credential.starts_with(kKeyPrefix)) {
         return std::nullopt;
     }
-    const std::string_view digits = credential.substr(kPrefix.size());
+    const std::string_view digits = credential.substr(kKeyPrefix.size());
     std::vector<std::byte> bytes(digits.size() / 2);
     if (!from_hex(digits, bytes)) {
         return std::nullopt;
@@ -160,7 +158,8 @@ CredentialRemedies KeyCredentials::remedies(const std::string& peer) const {
     const Shared* shared = shared_with(peer);
     std::string differs = "has each of the two clusters ClusterKeys= for the other?";
     if (own_cluster_.empty()) {
-        differs = "is the file AuthKeyFile=" + shared->key.file() + " the same on both nodes?";
+        differs = "is AuthKeyFile= set on both nodes, is " + shared->key.file() +
+                  " here the same file as there, and was stagecastd restarted since?";
     } else if (shared != nullptr) {
         differs = "have " + own_cluster_ + " and " + peer +
                   " the same file in ClusterKeys=, as " + shared->key.file() + " here?";

@@ -15,8 +15,13 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace stage {
+
+/// How a credential of a key file begins, and one of munge.
+inline constexpr std::string_view kKeyPrefix = "STAGEKEY1:";
+inline constexpr std::string_view kMungePrefix = "MUNGE:";
 
 /// How far the clocks of maker and reader may be apart.
 inline constexpr std::int64_t kCredentialLifetime = 300;  // seconds

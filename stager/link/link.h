@@ -1,9 +1,9 @@
 // Connects two daemons by an authenticated and encrypted TCP connection.
 //
 // There is one nonblocking connection per stage and edge of its control tree. Both ends prove
-// by munge that they are root on a node of this cluster (or SlurmUser, if so configured), each
-// with a secret that only root can read and with the other's fresh nonce, so that replays are
-// useless. Both secrets yield two AES-128-GCM keys, one per direction, that seal every frame
+// by munge or a key file that they are root (or SlurmUser=) on a node of this cluster, with a
+// secret that only root can read and with the other's fresh nonce, so that replays are useless.
+// Both secrets yield two AES-128-GCM keys, one per direction, that seal every frame
 // (handshake.h, frame_seal.h: the parts without I/O; docs/WIRING.md, 3: the bytes).
 //
 // A Link is driven by the daemon's epoll loop and never blocks:

@@ -35,7 +35,10 @@ Result<std::string> seal_and_open(const std::string& socket) {
     if (error != EMUNGE_SUCCESS) {
         return Error{Blame::node,
                      std::string{"munge does not answer ("} + ::munge_strerror(error) + ")"}
-            .remedy("start munged: systemctl start munge");
+            .remedy(
+                "start munged (systemctl start munge), or set AuthKeyFile= if the cluster has "
+                "no "
+                "munge");
     }
     void* opened = nullptr;
     int length = 0;

@@ -43,7 +43,7 @@ Result<OpenedCredential> read_opened(Bytes reply) {
     opened.decoded_at = static_cast<std::int64_t>(reader.u64());
     const Bytes payload = reader.blob(kTextMax);
     opened.payload.assign(payload.begin(), payload.end());
-    opened.sentence = "munge: " + reader.text(kTextMax);
+    opened.sentence = reader.text(kTextMax);
     if (!reader.finished() || state > static_cast<std::uint8_t>(CredentialState::refused)) {
         return Error{Blame::internal, "malformed answer of the munge helper"};
     }
@@ -103,7 +103,7 @@ void MungeClient::cancel(Ticket ticket) {
 }
 
 CredentialRemedies MungeClient::remedies(const std::string& /*peer*/) const {
-    return {.differs = "is munge.key the same on both nodes?",
+    return {.differs = "is munge.key the same on both nodes, and AuthKeyFile= set on neither?",
             .silent = "is munged running there?"};
 }
 

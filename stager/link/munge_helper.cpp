@@ -1,4 +1,5 @@
 // Runs libmunge's blocking calls in the helper process, one after the other (munge_client.h).
+#include "stager/link/key_credentials.h"
 #include "stager/link/munge_client.h"
 #include "transport/base/codec.h"
 
@@ -49,7 +50,7 @@ std::vector<std::byte> failure(const std::string& sentence) {
 
 std::string silent(const Context& context, munge_err_t error) {
     return "munge on this node does not answer (" + words_of(context, error) +
-           "); is munged running?";
+           "); is munged running? A cluster without munge needs AuthKeyFile= in stagecast.conf";
 }
 
 std::vector<std::byte> seal(const std::string& socket, Bytes payload) {
@@ -96,14 +97,25 @@ std::uint64_t time_of(const Context& context, munge_opt_t option) {
     return static_cast<std::uint64_t>(time);
 }
 
+/// The answer about a credential that munge can't have made, whether munged runs or not.
+std::vector<std::byte> refusal(const std::string& why) {
+    ByteWriter out;
+    out.u8(0).u8(static_cast<std::uint8_t>(CredentialState::refused));
+    out.u32(static_cast<std::uint32_t>(-1)).u64(0).u64(0).blob({}).text(why);
+    return out.take();
+}
+
 std::vector<std::byte> open(const std::string& socket, Bytes text) {
-    const Context context = new_context(socket);
-    if (context == nullptr) {
-        return failure("cannot set up libmunge");
-    }
     std::string credential;
     for (const std::byte byte : text) {
         credential += static_cast<char>(byte);
+    }
+    if (credential.starts_with(kKeyPrefix)) {
+        return refusal("it was made by a key file, and this node uses munge");
+    }
+    const Context context = new_context(socket);
+    if (context == nullptr) {
+        return failure("cannot set up libmunge");
     }
     void* bytes = nullptr;
     int length = 0;
@@ -121,7 +133,7 @@ std::vector<std::byte> open(const std::string& socket, Bytes text) {
     out.u64(time_of(context, MUNGE_OPT_ENCODE_TIME));
     out.u64(time_of(context, MUNGE_OPT_DECODE_TIME));
     out.blob({static_cast<const std::byte*>(payload.get()), static_cast<std::size_t>(length)});
-    out.text(error == EMUNGE_SUCCESS ? std::string{} : words_of(context, error));
+    out.text(error == EMUNGE_SUCCESS ? std::string{} : "munge: " + words_of(context, error));
     return out.take();
 }
 

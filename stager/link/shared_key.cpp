@@ -37,10 +37,14 @@ Status check(const std::string& what,
             how_to_make(file));
     }
     if (std::ranges::find(rule.owners, found.st_uid) == rule.owners.end()) {
+        const std::string other =
+            rule.owner_setting.empty()
+                ? ""
+                : ", or name its owner in " + rule.owner_setting + "=, if that is Slurm's user";
         return Error{Blame::node,
                      what + ": it belongs to uid " + std::to_string(found.st_uid) +
                          ", which could replace it"}
-            .remedy("chown root " + file);
+            .remedy("chown root " + file + other);
     }
     if ((found.st_mode & kOthers) != 0) {
         return Error{Blame::node, what + ": others than its owner have rights to it"}.remedy(
@@ -79,6 +83,14 @@ std::string wanted_bytes(const KeyFileRule& rule) {
 }
 
 }  // namespace
+
+KeyFileRule auth_key_rule(std::optional<uid_t> slurm_user) {
+    KeyFileRule rule{.name = "AuthKeyFile", .owner_setting = "SlurmUser"};
+    if (slurm_user) {
+        rule.owners.push_back(*slurm_user);
+    }
+    return rule;
+}
 
 SharedKey::~SharedKey() {
     OPENSSL_cleanse(bytes_.data(), bytes_.size());

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,13 @@ inline constexpr std::size_t kSharedKeyMin = 32;
 struct KeyFileRule {
     std::string name;  ///< The setting that names it, for messages: "AuthKeyFile".
     std::vector<uid_t> owners{0};
+    std::string owner_setting{};  ///< The setting that allows another owner; empty: none.
     std::size_t bytes_min = kSharedKeyMin;
     std::size_t bytes_max = 4096;
 };
+
+/// The rule for AuthKeyFile=. `slurm_user`: SlurmUser=, who may own Slurm's own key.
+[[nodiscard]] KeyFileRule auth_key_rule(std::optional<uid_t> slurm_user);
 
 /// The bytes of a key file. Wiped on destruction.
 class SharedKey {

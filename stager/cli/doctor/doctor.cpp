@@ -40,7 +40,7 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
                               "only root can tell; run this as root"));
     }
     all.push_back(check_libexec(config));
-    all.push_back(check_pmix());
+    all.push_back(check_pmix(config));
     append(all, check_dest_roots(config));
     append(all, check_noexec(config));
     append(all, check_metrics_file(config));
@@ -95,17 +95,21 @@ std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
     const Config config = examine_config(path, findings);
     if (reach == DoctorReach::local) {
         append(findings, check_plugin());
-        findings.push_back(check_munge(config));
+        findings.push_back(check_login(config));
         examine_node(config, {}, findings);
         return findings;
     }
     const SlurmSettings settings = settings_of(scontrol_show("config"));
     const std::vector<HostedNode> nodes = nodes_of(scontrol_show("node"));
     const std::string host = own_host();
+    const bool has_no_daemon = is_no_node(nodes, host) && !has_socket(config);
     append(findings, judge_slurm(config, settings, slurm_confs(settings)));
-    findings.push_back(check_munge(config));
+    // Munge is Slurm's, too; the key file is needed where a daemon runs.
+    if (!has_no_daemon || config.auth_key_file.empty()) {
+        findings.push_back(check_login(config));
+    }
     append(findings, judge_node_name(config, nodes, host));
-    if (is_no_node(nodes, host) && !has_socket(config)) {
+    if (has_no_daemon) {
         findings.push_back(fine(
             "node",
             host + " is none of Slurm's: jobs with --stage-file may be submitted here, and "

@@ -5,6 +5,7 @@
 #include "stager/daemon/jobs/job_directory.h"
 #include "stager/link/munge_check.h"
 #include "stager/link/port_holder.h"
+#include "stager/link/shared_key.h"
 #include "transport/os/installation.h"
 
 #include <linux/capability.h>
@@ -50,12 +51,30 @@ Finding check_stage_root(const Config& config) {
                : wrong(subject, way.error().sentence());
 }
 
-Finding check_munge(const Config& config) {
-    const Result<std::string> cipher = seal_and_open(config.munge_socket);
-    return cipher ? fine("munge", *cipher) : wrong("munge", cipher.error().sentence());
+Finding check_login(const Config& config) {
+    const std::string& file = config.auth_key_file;
+    if (file.empty()) {
+        const Result<std::string> cipher = seal_and_open(config.munge_socket);
+        return cipher ? fine("munge", *cipher) : wrong("munge", cipher.error().sentence());
+    }
+    const std::string subject = "AuthKeyFile";
+    if (::geteuid() != 0) {
+        return unknown(subject, "only root can tell; run this as root");
+    }
+    const auto key = read_shared_key(file, auth_key_rule(config.slurm_user));
+    return key ? fine(subject,
+                      file +
+                          " is root's alone; that the other nodes have the same file and "
+                          "time, `stagecast doctor --multicast` tells")
+               : wrong(subject, key.error().sentence());
 }
 
-Finding check_pmix() {
+Finding check_pmix(const Config& config) {
+    if (!config.auth_key_file.empty()) {
+        return fine("PMIx",
+                    "is not used with AuthKeyFile=: stages exchange their cards over the "
+                    "daemons");
+    }
     const int error = try_namespaces();
     return error == 0
                ? fine("PMIx", "its hosts can be isolated from this node's other users")

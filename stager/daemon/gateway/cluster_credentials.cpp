@@ -1,9 +1,8 @@
 #include "stager/daemon/gateway/cluster_credentials.h"
 
-#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/node_credentials.h"
 #include "stager/link/shared_key.h"
 
-#include <ctime>
 #include <map>
 #include <utility>
 
@@ -35,11 +34,7 @@ std::unique_ptr<KeyCredentials> cluster_credentials(const Config& config,
         return nullptr;
     }
     return std::make_unique<KeyCredentials>(
-        config.cluster_name,
-        read_keys(config, log),
-        KeyCredentials::Surroundings{
-            .defer = [&loop](std::function<void()> task) { loop.defer(std::move(task)); },
-            .clock = [] { return std::int64_t{::time(nullptr)}; }});
+        config.cluster_name, read_keys(config, log), surroundings_in(loop));
 }
 
 }  // namespace stage

@@ -10,12 +10,18 @@ namespace {
 
 /// After a host that could not start, for instance because munged is down.
 constexpr Duration kRetryAfter = std::chrono::seconds{5};
+constexpr const char* kOpenToAll =
+    "a PMIx host's listener can't be closed to this node's other users";
+constexpr const char* kNoMunge = "with AuthKeyFile= there are no PMIx hosts: they need munge";
 
 }  // namespace
 
 HostPool::HostPool(
     Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares)
     : loop_{loop}, children_{children}, log_{log}, place_{std::move(place)}, spares_{spares} {
+    if (!place_.has_munge) {
+        refusal_ = kNoMunge;
+    }
     refill();
 }
 
@@ -32,11 +38,10 @@ void HostPool::take(OnHost on_host) {
 }
 
 void HostPool::serve() {
-    while (!waiting_.empty() && is_open_to_all_) {
+    while (!waiting_.empty() && !can_serve()) {
         const OnHost call = std::move(waiting_.front());
         waiting_.pop_front();
-        call(Error{Blame::node,
-                   "a PMIx host's listener can't be closed to this node's other users"});
+        call(Error{Blame::node, refusal_});
     }
     while (!waiting_.empty() && !ready_.empty()) {
         const OnHost call = std::move(waiting_.front());
@@ -51,7 +56,8 @@ void HostPool::serve() {
 
 /// Without a restricted listener there is no PMIx: fails the waiting requests, keeps no spares.
 void HostPool::give_up() {
-    if (!std::exchange(is_open_to_all_, true)) {
+    if (can_serve()) {
+        refusal_ = kOpenToAll;
         log_.warn(
             "no PMIx on this node: a PMIx host's listener can't be closed to other users; "
             "stages "
@@ -71,7 +77,7 @@ void HostPool::give_up() {
 }
 
 void HostPool::refill() {
-    if (is_open_to_all_) {
+    if (!can_serve()) {
         return;
     }
     // After a failure only for waiting requests, which learn if it fails again.

@@ -3,8 +3,8 @@
 // SpareHosts of them are started before there is a job, because a cold start would delay every
 // rank by 100 ms. A host that is taken is replaced; a start that fails is retried after a
 // while. If a host can't prevent the node's other users from connecting to its listener, the
-// pool starts no more hosts until the daemon is restarted: stages then exchange their cards
-// over the daemons.
+// pool starts no more hosts until the daemon is restarted, and without munge it starts none:
+// stages then exchange their cards over the daemons.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace stage {
@@ -31,8 +32,9 @@ class HostPool {
 
     /// The loop calls `on_host` later, with a host that has sent READY or an error.
     void take(OnHost on_host);
-    /// False when a host has reported that its listener can't be restricted to one user here.
-    [[nodiscard]] bool can_serve() const { return !is_open_to_all_; }
+    /// False without munge, and when a host has reported that its listener can't be restricted
+    /// to one user here.
+    [[nodiscard]] bool can_serve() const { return refusal_.empty(); }
 
   private:
     struct Starting {
@@ -57,7 +59,7 @@ class HostPool {
     std::deque<HostPointer> ready_;
     std::deque<OnHost> waiting_;
     Loop::TimerId retry_ = 0;
-    bool is_open_to_all_ = false;
+    std::string refusal_;  ///< Why the pool starts no host; empty while it does.
 };
 
 }  // namespace stage

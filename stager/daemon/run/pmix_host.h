@@ -24,7 +24,8 @@ class HostDirectories;
 struct HostPlace {
     std::string program;  ///< LibexecDir/stagecast-pmix-host.
     HostDirectories& directories;
-    UserIdentity spare{};  ///< The user of a host that waits for its job.
+    UserIdentity spare{};   ///< The user of a host that waits for its job.
+    bool has_munge = true;  ///< By munge a host's server knows its client.
 };
 
 class PmixHost {

@@ -1,10 +1,10 @@
 // Decides what may be pushed to this node, and from which nodes.
 //
 // A push is started by root, without a job and a plugin that announces it. So it must come over
-// a sealed link whose other end munge has proved to be root of some node, from a source that
-// PushFrom allows, and it may leave files below PushRoots only: what goes to a relative
-// destination lies in the push's own directory in StageRoot, which its end removes. Both lists
-// are empty unless this node's own configuration sets them.
+// a sealed link whose other end has proved to be root of some node, from a source that PushFrom
+// allows, and it may leave files below PushRoots only: what goes to a relative destination lies
+// in the push's own directory in StageRoot, which its end removes. Both lists are empty unless
+// this node's own configuration sets them.
 #pragma once
 
 #include "stager/config/config.h"
@@ -19,7 +19,7 @@ namespace stage {
 
 /// The other end of the link that a push's source has opened to this node.
 struct PushSource {
-    std::string node;  ///< The name it claims: any holder of the munge key may claim any name.
+    std::string node;  ///< The name it claims: any holder of the cluster's key may claim it.
     IpAddress address;
 };
 

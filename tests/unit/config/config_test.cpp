@@ -248,8 +248,8 @@ TEST_CASE("the printed file parses to the same configuration") {
              "WatchInterval=0.1\nInterface=eth0+eth1,ib0\nMulticastGroups=239.1.1.1-239.1.1."
              "2\nPort=1\n"
              "DataPortRange=8-9\nProtection=none\nTransport=udp\nTreeWidth=2\nTTL=9\nDSCP=46\n"
-             "Flows=1\nSocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/"
-             "r\n"
+             "Flows=1\nSocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\n"
+             "AuthKeyFile=/etc/slurm/slurm.key\nMungeSocket=/m\nRunDir=/r\n"
              "LibexecDir=/l\nLogLevel=error\n"));
     const std::string printed = print_config(config);
     CHECK(good(printed) == config);
@@ -258,6 +258,14 @@ TEST_CASE("the printed file parses to the same configuration") {
                    Catch::Contains("\n" + std::string{key.name} + "=") ||
                        Catch::Contains("\n#" + std::string{key.name} + "="));
     }
+}
+
+TEST_CASE("the daemons' key file is a path, and none by default") {
+    CHECK(default_config().auth_key_file.empty());
+    CHECK(good("AuthKeyFile=/etc/slurm/slurm.key\n").auth_key_file == "/etc/slurm/slurm.key");
+    CHECK(good("AuthKeyFile=\n").auth_key_file.empty());
+    CHECK_THAT(sentence("AuthKeyFile=slurm.key\n"),
+               Catch::Contains("allowed: an absolute path, or nothing"));
 }
 
 TEST_CASE("routes and keys of other clusters keep their order, and half of one is refused") {

@@ -130,12 +130,13 @@ TEST_CASE("another key, as an old one, is refused with file and remedy at both e
     Ends ends{'k', 'o'};
     KeyLinks links{ends};
     CHECK_THAT(error_of(links.login()),
-               Catch::Contains("it does not accept this node's credential; is the file "
-                               "AuthKeyFile=/etc/stagecast/auth.key the same on both nodes?"));
+               Catch::Contains("it does not accept this node's credential; is AuthKeyFile= "
+                               "set on both nodes, is /etc/stagecast/auth.key here the same "
+                               "file as there, and was stagecastd restarted since?"));
     CHECK_THAT(
         error_of(*links.world.accepted.back()),
         Catch::Contains("this node does not accept its credential (it does not open with "
-                        "/etc/stagecast/auth.key); is the file AuthKeyFile="));
+                        "/etc/stagecast/auth.key); is AuthKeyFile= set on both"));
     CHECK(links.world.listener->refused_total() == 1);
     CHECK(links.world.accepted.back()->was_unauthorised());
 }
@@ -260,6 +261,38 @@ TEST_CASE("a login of another connection that is sent again fails") {
                Catch::Contains("made for another connection: a replay"));
 }
 
+TEST_CASE("a login that is turned back to its maker fails") {
+    Ends ends{'k', 'k'};
+    Handshake connector{{.role = LinkRole::connector,
+                         .own_name = "n0",
+                         .peer_name = "n3",
+                         .versions = own_versions(),
+                         .trusted_uids = {0},
+                         .differs = {}}};
+    REQUIRE_FALSE(connector.begin().send.empty());
+    // The attacker calls itself n3, with the connector's own nonce (of zeros).
+    Handshake other{{.role = LinkRole::connector,
+                     .own_name = "n3",
+                     .peer_name = "n0",
+                     .versions = own_versions(),
+                     .trusted_uids = {0},
+                     .differs = {}}};
+    const auto asked = connector.on_message(Bytes{other.begin().send}.subspan(4));
+    REQUIRE(asked);
+    std::string credential;
+    ends.near.seal(
+        "n3", asked->seal, [&](const Result<std::string>& made) { credential = *made; });
+    ends.near_host.run();
+    REQUIRE(connector.on_sealed(credential));
+    REQUIRE(connector.on_message(ByteWriter{}.u8(2).text(credential).take()));
+    const auto opened = Ends::opened(ends.near, ends.near_host, credential);
+    CHECK(opened.state == CredentialState::valid);
+    const auto reflected = connector.on_opened(opened);
+    REQUIRE_FALSE(reflected);
+    CHECK_THAT(reflected.error().sentence(),
+               Catch::Contains("its credential was not made for a stagecast login"));
+}
+
 TEST_CASE("two clusters with one key log in by their names") {
     Ends ends{"clusterA", "clusterB"};
     KeyLinks links{ends};
@@ -373,6 +406,16 @@ TEST_CASE("a key file that proves nothing is refused with setting, file, cause a
         file.rule.owners = {::geteuid() + 1};
         CHECK(file.error() == what + "it belongs to uid " + std::to_string(::geteuid()) +
                                   ", which could replace it; chown root " + file.path);
+    }
+    SECTION("another owner than Slurm's user, who may own Slurm's key") {
+        file.rule = auth_key_rule(::geteuid());
+        CHECK(file.error() == "(none)");
+        file.rule = auth_key_rule(::geteuid() + 1);
+        file.rule.owners.erase(file.rule.owners.begin());  // Root's, which the test may be.
+        CHECK(file.error() == what + "it belongs to uid " + std::to_string(::geteuid()) +
+                                  ", which could replace it; chown root " + file.path +
+                                  ", or name its owner in SlurmUser=, if that is Slurm's user");
+        CHECK(auth_key_rule({}).owners == std::vector<uid_t>{0});
     }
     SECTION("rights of others") {
         const mode_t mode = GENERATE(mode_t{0440}, mode_t{0604}, mode_t{0620}, mode_t{0401});

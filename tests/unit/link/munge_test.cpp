@@ -2,6 +2,7 @@
 //
 // Real munged processes in a directory of their own, with keys of their own; helpers forked by
 // a real spawner. Needs root and munged; the clocks' test needs libfaketime as well.
+#include "stager/link/key_credentials.h"
 #include "stager/link/munge_client.h"
 #include "tests/unit/link/link_world.h"
 #include "tests/unit/root.h"
@@ -129,6 +130,43 @@ struct MungeWorld {
     LinkWorld world{near, far};
 };
 
+/// What a node with a key file logs in by.
+struct KeyNode {
+    std::deque<std::function<void()>> tasks;
+    KeyCredentials credentials{
+        SharedKey{"/etc/stagecast/auth.key", std::vector<std::byte>(32)},
+        {.defer = [this](std::function<void()> task) { tasks.push_back(std::move(task)); },
+         .clock = [] { return std::int64_t{::time(nullptr)}; }}};
+
+    bool run() {
+        const auto due = std::exchange(tasks, {});
+        for (const auto& task : due) {
+            task();
+        }
+        return !due.empty();
+    }
+};
+
+/// What both ends say of a login between a node with munge and one with a key file.
+std::pair<std::string, std::string> errors_of_both(const std::string& munge_socket,
+                                                   bool munge_connects) {
+    SpawnWorld spawn{{helper_of(munge_socket)}};
+    MungeClient munge;
+    KeyNode key;
+    auto helper = spawn.spawner().start_role(0, SOCK_SEQPACKET);
+    REQUIRE(helper);
+    munge.attach(std::move(helper->socket));
+    Credentials& here = munge_connects ? static_cast<Credentials&>(munge) : key.credentials;
+    Credentials& there = munge_connects ? static_cast<Credentials&>(key.credentials) : munge;
+    LinkWorld world{here, there};
+    world.munges = {&munge};
+    world.serve = [&key] { return key.run(); };
+    const Link& link = world.connect();
+    world.until_closed(link);
+    world.until([&] { return world.accepted.at(0)->state() == Link::State::closed; });
+    return {error_of(link), error_of(*world.accepted[0])};
+}
+
 }  // namespace
 
 TEST_CASE("daemons whose munges share a key log in") {
@@ -154,7 +192,7 @@ TEST_CASE("daemons whose munges have different keys report that") {
     MungeWorld munge{helper_of(here.socket()), helper_of(there.socket())};
     CHECK_THAT(munge.login_error(),
                Catch::Contains("it does not accept this node's credential; is munge.key "
-                               "the same on both nodes?"));
+                               "the same on both nodes, and AuthKeyFile= set on neither?"));
     CHECK_THAT(error_of(*munge.world.accepted[0]),
                Catch::Contains("this node does not accept its credential (munge: "));
 }
@@ -211,7 +249,8 @@ TEST_CASE("without munged a login fails at once with an error, at either end") {
         MungeWorld munge{helper_of("/nonexistent/socket"), helper_of(munged.socket())};
         CHECK_THAT(munge.login_error(),
                    Catch::StartsWith("munge on this node does not answer (") &&
-                       Catch::EndsWith("; is munged running?"));
+                       Catch::EndsWith("; is munged running? A cluster without munge needs "
+                                       "AuthKeyFile= in stagecast.conf"));
     }
     SECTION("there") {
         MungeWorld munge{helper_of(munged.socket()), helper_of("/nonexistent/socket")};
@@ -220,6 +259,35 @@ TEST_CASE("without munged a login fails at once with an error, at either end") {
                                    "is munged running?"));
         munge.world.listener->settle(*munge.world.accepted[0], munge.world.now);
         CHECK(munge.world.listener->refused_total() == 0);
+    }
+}
+
+TEST_CASE("a node with munge and one with a key file refuse each other, and say by what") {
+    if (!can_run()) {
+        return;
+    }
+    SECTION("munge's connects") {
+        const Munged munged{'k'};
+        const auto [near, far] = errors_of_both(munged.socket(), true);
+        CHECK_THAT(
+            near,
+            Catch::Contains("it does not accept this node's credential; is munge.key the "
+                            "same on both nodes, and AuthKeyFile= set on neither?"));
+        CHECK_THAT(far,
+                   Catch::Contains("(it is munge's, and the key here is "
+                                   "/etc/stagecast/auth.key); is AuthKeyFile= set on both"));
+    }
+    SECTION("the key's connects, and munged runs or not") {
+        const bool runs = GENERATE(true, false);
+        const Munged munged{'k'};
+        const auto [near, far] =
+            errors_of_both(runs ? munged.socket() : "/nonexistent/socket", false);
+        CHECK_THAT(near,
+                   Catch::Contains("it does not accept this node's credential; is AuthKeyFile= "
+                                   "set on both nodes, is /etc/stagecast/auth.key here the"));
+        CHECK_THAT(far,
+                   Catch::Contains("(it was made by a key file, and this node uses munge); is "
+                                   "munge.key the same"));
     }
 }
 

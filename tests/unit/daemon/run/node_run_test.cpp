@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 namespace stage {
@@ -183,6 +184,39 @@ TEST_CASE(
     pool.take(on_host);
     world.run_until([&] { return refused == 2; });
     CHECK(test::content_of(world.scratch.path("started")) == "x\n");
+}
+
+TEST_CASE("without munge no host is started, and the reason is given", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    make_program(world, "pmix-host", "echo x >>" + world.scratch.path("started") + '\n');
+    std::vector<std::string> warnings;
+    const Logger log{[&](LogLevel, std::string_view line) { warnings.emplace_back(line); },
+                     LogLevel::info};
+    HostDirectories directories{
+        world.loop(),
+        world.services->basics.children,
+        log,
+        UniqueFd{::open(world.scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)},
+        world.scratch.path(),
+        HostDirectories::Pauses{}};
+    HostPool pool{world.loop(),
+                  world.services->basics.children,
+                  log,
+                  HostPlace{.program = world.scratch.path("pmix-host"),
+                            .directories = directories,
+                            .has_munge = false},
+                  2};
+    CHECK_FALSE(pool.can_serve());
+    std::string why;
+    pool.take(
+        [&](const Result<HostPool::HostPointer>& host) { why = host.error().sentence(); });
+    world.run_until([&] { return !why.empty(); });
+    CHECK(why == "with AuthKeyFile= there are no PMIx hosts: they need munge");
+    CHECK_FALSE(std::filesystem::exists(world.scratch.path("started")));
+    CHECK(warnings.empty());
 }
 
 }  // namespace stage
