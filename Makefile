@@ -63,7 +63,7 @@ deps_test := $(deps_deb) $(deps_judges) \
   openmpi-bin libopenmpi-dev            $(# its jobs, and programs with libstagecast-mpi) \
   mpich libmpich-dev gfortran socat     $(# such programs, and mpirun's way to its hosts) \
   python3-mpi4py                        $(# one in Python) \
-  openssh-server openssh-client pdsh clustershell $(# what starts programs where no daemon is) \
+  openssh-server openssh-client clustershell $(# what starts programs where no daemon is) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   xfsprogs btrfs-progs e2fsprogs        $(# their disks) \
@@ -107,7 +107,7 @@ ifneq (,$(pmix_header))
 else
   absent += pmix/host pmix/pmix_% tests/unit/pmix/pmix_% tests/pmix
   PMIX_INC := -DSTAGE_WITHOUT_PMIX
-  $(info no pmix.h, so no pmix/host, and host files only: libpmix-dev, or PMIX_PREFIX=)
+  $(info no pmix.h, so no pmix/host, cards go by daemons: libpmix-dev, or PMIX_PREFIX=)
 endif
 
 # The library for MPI programs is made for each of these, by its own compiler.
@@ -184,9 +184,9 @@ plugin    := $(call rooms,spank stager/control stager/spec transport/base transp
 shared    := $(call rooms,$(addprefix stager/,config control spec messages disk content \
   removal files cache))
 daemon    := $(call rooms,$(addprefix stager/,daemon push slurm spawn link)) $(shared) pmix \
-  pmix/static $(transport)
+  $(transport)
 worker    := $(call rooms,stager/worker stager/mpi/messages stager/mpi/addresses) $(shared) \
-  pmix pmix/static $(transport)
+  pmix $(transport)
 host      := $(call rooms,pmix transport/base transport/os)
 bcast     := $(call rooms,$(addprefix stager/mpi/,addresses bcast messages) \
   $(addprefix transport/,base core fabric os run seal udp verbs wire))
@@ -410,7 +410,8 @@ fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(call rooms,transport/base transport/os transport/wire transport/seal \
   transport/core stager/control stager/spec stager/config)
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
-  cli/launch/launch_words content/content content/part_note content/sha256 \
+  cli/launch/card_gathering cli/launch/launch_words \
+  content/content content/part_note content/sha256 \
   daemon/stage/lifecycle daemon/tree/branches daemon/tree/failures daemon/tree/gather \
   daemon/group/collectives daemon/group/decision daemon/group/group \
   daemon/group/neighbour_links daemon/tree/outcome \
@@ -427,7 +428,7 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   removal/cleanup_entry \
   removal/empty_directory removal/removal removal/subordinate_ids slurm/host_list \
   slurm/slurm_codec spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,\
-  business_card host_message static/hello static/host_file)) \
+  business_card host_message launch_channel)) \
   transport/verbs/verbs_place.cpp
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
 $(foreach one,$(fuzz_files),$(eval \

@@ -66,9 +66,6 @@ Status sensible(const Card& card) {
     if (card.node.size() > kMaxCardNameBytes || !is_plain(card.node)) {
         return bad_card("its node name is none");
     }
-    if (card.key_credential.size() > kMaxCardKeyBytes || !is_plain(card.key_credential)) {
-        return bad_card("its credential is none");
-    }
     if (card.offer.size() > kMaxCardOfferBytes) {
         return bad_card("its offer is too long");
     }
@@ -98,7 +95,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     out.u8(static_cast<std::uint8_t>(card.address.family)).raw(card.address.bytes());
     out.raw(card.incarnation);
     out.u8(card.version_min).u8(card.version_max);
-    out.text(card.node).text(card.key_credential).blob(card.offer);
+    out.text(card.node).blob(card.offer);
     out.u8(card.relay_degree).u8(static_cast<std::uint8_t>(card.places.size()));
     for (const CardPlace& place : card.places) {
         out.text(place.fabric).blob(place.bytes);
@@ -109,6 +106,14 @@ std::vector<std::byte> encode_card(const Card& card) {
 Result<std::vector<std::byte>> checked_card(const Card& card) {
     TRY(sensible(card));
     return encode_card(card);
+}
+
+void put_rank(MutableBytes card, Rank rank) {
+    // They follow the format's byte.
+    if (card.size() > 2) {
+        card[1] = static_cast<std::byte>(rank.value() >> 8U);
+        card[2] = static_cast<std::byte>(rank.value() & 0xffU);
+    }
 }
 
 Result<Card> decode_card(Bytes bytes) {
@@ -131,7 +136,6 @@ Result<Card> decode_card(Bytes bytes) {
     card.version_min = in.u8();
     card.version_max = in.u8();
     card.node = in.text(kMaxCardNameBytes);
-    card.key_credential = in.text(kMaxCardKeyBytes);
     const Bytes offer = in.blob(kMaxCardOfferBytes);
     card.offer.assign(offer.begin(), offer.end());
     card.relay_degree = in.u8();

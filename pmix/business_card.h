@@ -18,12 +18,9 @@
 
 namespace stage {
 
-/// Limit of one encoded card, bytes. A usual card has 40 and the node's name, one with a
-/// credential about 400.
+/// Limit of one encoded card, bytes. A usual card has about 100 and the node's name.
 inline constexpr std::size_t kMaxBusinessCardBytes = 4096;
 inline constexpr std::size_t kMaxCardNameBytes = 255;
-/// Limit of the credential that carries the group key where no daemon does, bytes.
-inline constexpr std::size_t kMaxCardKeyBytes = 2048;
 /// Limit of the source's offer, bytes.
 inline constexpr std::size_t kMaxCardOfferBytes = 1024;
 /// Limits of a place: its fabric's name and its own bytes (transport/fabric/fabric.h).
@@ -50,9 +47,6 @@ struct Card {
     std::uint8_t version_min = 1;             ///< Supported packet versions, inclusive.
     std::uint8_t version_max = 1;
     std::string node;  ///< The node's name, for messages; empty if unknown.
-    /// In rank 0's card, without a daemon: the group key, readable by the same uid
-    /// (key_credential.h).
-    std::string key_credential;
     /// The source's manifest if it is short (stager/files/manifest/manifest.h), so that every
     /// member knows before the first packet whether it has enough space. Untrusted input.
     std::vector<std::byte> offer;
@@ -75,6 +69,9 @@ using CardTable = std::vector<Card>;
 [[nodiscard]] std::vector<std::byte> encode_card(const Card& card);
 /// Encodes the card; fails (Blame::internal) if no member would accept it.
 [[nodiscard]] Result<std::vector<std::byte>> checked_card(const Card& card);
+/// Gives an encoded card its rank, if a launcher and not the member knows it. Bytes that are no
+/// card stay none.
+void put_rank(MutableBytes card, Rank rank);
 /// Fails (Blame::internal) on anything but one whole, valid card. A newer release may append
 /// fields: bytes after the known fields are skipped.
 [[nodiscard]] Result<Card> decode_card(Bytes bytes);

@@ -2,9 +2,8 @@
 // cards.
 //
 // Collecting is a collective call: on every member it ends with the same table or with an
-// error. There are three implementations: PmixDirectory (the launcher hosts PMIx: our own PMIx
-// host under slurmd's prolog, srun --mpi=pmix, mpirun), StaticDirectory (a file of addresses)
-// and GivenDirectory (the daemons carry the cards).
+// error. There are two implementations: PmixDirectory (our own PMIx host under slurmd's prolog)
+// and GivenDirectory (the process that started the member carries the cards).
 //
 // An implementation never waits longer than its WaitLimit allows, whatever its libraries do,
 // and names the missing members as far as it can know them.

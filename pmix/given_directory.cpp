@@ -1,5 +1,7 @@
 #include "pmix/given_directory.h"
 
+#include <algorithm>
+
 namespace stage {
 
 Status GivenDirectory::publish(const Card& own) {
@@ -26,8 +28,12 @@ Result<CardTable> GivenDirectory::collect(const WaitLimit& wait_limit) {
                          std::to_string(size_) + " members"};
     }
     // A table of an earlier run or of another stage lacks the incarnation that this process
-    // drew.
-    if (own_.rank.index() >= size_ || (*cards)[own_.rank.index()] != own_) {
+    // drew. The rank is the carrier's to give.
+    const auto own = std::ranges::find(*cards, own_.incarnation, &Card::incarnation);
+    if (own != cards->end()) {
+        own_.rank = own->rank;
+    }
+    if (own == cards->end() || *own != own_) {
         return Error{Blame::internal, "the table of cards does not have our own card in it"};
     }
     return cards;

@@ -1,15 +1,17 @@
-// Collects business cards over the daemons' control tree instead of PMIx.
+// Collects business cards through the process that started this one, instead of PMIx.
 //
-// It is used above about a thousand nodes, where one PMIx Get per card would be the slowest
-// part of the wire-up, and where another user has made a node's PMIx host unusable. The card
-// goes to the CardCarrier, and the table comes back through it.
+// Daemons carry cards above about a thousand nodes, where one PMIx Get per card would be the
+// slowest part of the wire-up, and where another user has made a node's PMIx host unusable. A
+// launcher without daemons always does. The card goes to the CardCarrier, and the table comes
+// back through it.
 #pragma once
 
 #include "pmix/directory.h"
 
 namespace stage {
 
-/// Carries the cards: the worker's control socket. Must outlive the directory.
+/// Carries the cards: the worker's control socket, or its launcher's channel. Must outlive the
+/// directory.
 class CardCarrier {
   public:
     CardCarrier() = default;
@@ -19,8 +21,8 @@ class CardCarrier {
 
     /// Sends one encoded card.
     [[nodiscard]] virtual Status give(Bytes card) = 0;
-    /// Waits at most `longest` for the table that encode_cards() or join_cards() made. The
-    /// carrier's own socket interrupts the wait.
+    /// Waits at most `longest` for the table that encode_cards() or join_cards() made; in it
+    /// the card may have got another rank. The carrier's own socket interrupts the wait.
     [[nodiscard]] virtual Result<std::vector<std::byte>> take(
         std::chrono::milliseconds longest) = 0;
 };

@@ -21,7 +21,6 @@ class PmixClient {
   public:
     /// Calls PMIx_Init and gets the job's size.
     [[nodiscard]] Status start();
-    [[nodiscard]] const std::string& name_space() const { return name_space_; }
     [[nodiscard]] std::uint32_t rank() const { return rank_; }
     [[nodiscard]] std::uint32_t size() const { return size_; }
 

@@ -4,7 +4,6 @@
 #include "pmix/pmix_client.h"
 
 #include <cerrno>
-#include <cstdlib>
 
 namespace stage {
 namespace {
@@ -25,22 +24,12 @@ Result<Exchanged> exchange(PmixClient& client, Bytes own, bool construct_group) 
     return exchanged;
 }
 
-/// Adds to a time-out's error in which call it occurred, and the known remedies.
+/// Adds to a time-out's error in which call it occurred.
 Error located(Error error, const PmixClient& client) {
     if (error.cause() != ETIMEDOUT) {
         return error;
     }
-    const std::string_view at = client.at();
-    error = std::move(error).remedy("it waits in " + std::string{at});
-    // Slurm 22.05: slurmstepd decodes a peer's munge credential while it temporarily has the
-    // user's uid, rejects the connection, and the fence never completes. Observed in 2 of 100
-    // launches on a loaded machine, in 0 of 100 over Slurm's RPC.
-    if (at == "PMIx_Fence" && client.name_space().starts_with("slurm.")) {
-        error = std::move(error).remedy(
-            "is a member missing? If slurmstepd rejects connections of its own, set "
-            "SLURM_PMIX_DIRECT_CONN=false");
-    }
-    return error;
+    return std::move(error).remedy("it waits in " + std::string{client.at()});
 }
 
 }  // namespace
@@ -56,10 +45,6 @@ class PmixDirectory::Session {
     std::vector<std::byte> own;
     std::optional<std::uint64_t> context_id;
 };
-
-bool PmixDirectory::is_offered() {
-    return std::getenv("PMIX_NAMESPACE") != nullptr;
-}
 
 Result<std::unique_ptr<PmixDirectory>> PmixDirectory::open(const WaitLimit& wait_limit,
                                                            Options options) {

@@ -1,16 +1,10 @@
 // Collects business cards with a PMIx client.
 //
 // It makes one Put of one card under one key, Commit, one collecting Fence, a Get for each
-// member, and, where the server has groups, a PMIx_Group_construct for its context id. This
-// works under our own host, Slurm's and Open MPI's. PMIx ignores time-outs (4.2 ignores one
-// given to Fence) and its calls hang forever on a stuck server, so all of them run in one
-// thread of their own, which is left behind on a time-out: a process whose call here timed out
-// must not call PMIx again and leaves by _exit() or exit().
-//
-// A member that has collected the cards must stay for a while, as a worker does: Slurm's
-// daemons of a step that has ended on one node can't complete the others' fence, and where a
-// fence distributes no data (Slurm with SLURM_PMIX_DIRECT_CONN=false) other members may still
-// be fetching the card.
+// member, and, where the server has groups, a PMIx_Group_construct for its context id. PMIx
+// ignores time-outs (4.2 ignores one given to Fence) and its calls hang forever on a stuck
+// server, so all of them run in one thread of their own, which is left behind on a time-out: a
+// process whose call here timed out must not call PMIx again and leaves by _exit() or exit().
 #pragma once
 
 #include "pmix/directory.h"
@@ -26,9 +20,6 @@ class PmixDirectory final : public Directory {
     struct Options {
         bool construct_group = true;  ///< Request a context id (a second collective).
     };
-
-    /// True if a launcher has set PMIx' environment variables.
-    [[nodiscard]] static bool is_offered();
 
     /// Calls PMIx_Init and gets the own rank. Fails (Blame::node) if the server does not answer
     /// in time; cause() is ETIMEDOUT or ECANCELED as in Directory::collect.

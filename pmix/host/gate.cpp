@@ -1,6 +1,6 @@
 #include "pmix/host/gate.h"
 
-#include "pmix/static/stream.h"
+#include "pmix/host/tcp.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -50,12 +50,11 @@ Status Gate::prove() {
     TRY(const auto port, port_of(listener_));
     port_ = port;
     const Result<UniqueFd> self = begin_connect(ip_v4(INADDR_LOOPBACK), port_);
-    const std::optional<Visitor> visitor =
-        self ? accept_tcp(listener_) : std::optional<Visitor>{};
+    const UniqueFd visitor = self ? accept_tcp(listener_) : UniqueFd{};
     if (!visitor) {
         return Error::from_errno(Blame::node, "connecting with the own gate");
     }
-    TRY(const auto whose, peers_.of(visitor->socket.get()));
+    TRY(const auto whose, peers_.of(visitor.get()));
     return whose == ::geteuid() ? Status{}
                                 : Status{Error{Blame::node, "the kernel names another's uid"}};
 }
@@ -80,11 +79,11 @@ void Gate::attend() {
 
 void Gate::let_in() {
     for (int i = 0; i < kVisitorsATurn; ++i) {
-        std::optional<Visitor> visitor = accept_tcp(listener_);
+        UniqueFd visitor = accept_tcp(listener_);
         if (!visitor) {
             return;
         }
-        const Result<uid_t> whose = peers_.of(visitor->socket.get());
+        const Result<uid_t> whose = peers_.of(visitor.get());
         if (!whose) {
             continue;  // The peer has already closed it.
         }
@@ -94,8 +93,7 @@ void Gate::let_in() {
         }
         Result<UniqueFd> inner = begin_connect(ip_v4(INADDR_LOOPBACK), inside_->port);
         if (inner) {
-            passed_.push_back(
-                std::make_unique<Relay>(std::move(visitor->socket), *std::move(inner)));
+            passed_.push_back(std::make_unique<Relay>(std::move(visitor), *std::move(inner)));
         }
     }
 }

@@ -36,8 +36,6 @@ hosts_up() {
     echo $! >> "$work/pids"
   done
   hosts_acquaint
-  head -c 32 /dev/urandom > "$work/key"
-  chmod 600 "$work/key"
 }
 
 # Each gets every other's hardware address for good: what they learn by themselves shares one table of 1024 entries in

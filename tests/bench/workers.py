@@ -11,6 +11,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "net"))
+from member import first_card, key_line, say, table_line  # noqa: E402
+
 NODES = int(os.environ["NODES"])
 
 
@@ -19,9 +22,6 @@ class Hosts:
         self.work = work
         self.receivers = receivers
         self.pids = open(f"{work}/pids").read().split()
-        self.file = f"{work}/hosts.{receivers}"
-        with open(f"{work}/hosts") as every, open(self.file, "w") as ours:
-            ours.writelines(every.readlines()[:receivers + 1])
 
     def copy(self, rank):
         return f"{self.work}/copy.{rank}"
@@ -34,19 +34,25 @@ class Hosts:
 
     def command(self, rank, source, *options):
         part = f"--source={source}" if rank == 0 else f"--dest={self.copy(rank)}"
-        return ["nsenter", f"--target={self.pids[rank]}", "--net", os.environ["WORKER"], f"--hosts={self.file}",
-                f"--rank={rank}", f"--key-file={self.work}/key", part, "--interface=eth0", *options]
+        return ["nsenter", f"--target={self.pids[rank]}", "--net", os.environ["WORKER"],
+                f"--members={self.receivers + 1}", part, "--interface=eth0", *options]
 
     def run(self, source, *options, before=None):
         """What each member said, the source's first; a failed member ends the program. `before`: in each of them."""
-        members = [subprocess.Popen(self.command(rank, source, *options), stdout=subprocess.PIPE,
+        members = [subprocess.Popen(self.command(rank, source, *options), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, text=True, preexec_fn=before) for rank in range(self.receivers + 1)]
+        key = key_line()
+        for member in members:
+            say(member, key)
+        cards = [first_card(member) for member in members]
+        for member in members if None not in cards else ():
+            say(member, table_line(cards))
         said = []
         for rank, member in enumerate(members):
             out, err = member.communicate()
             if member.returncode != 0:
                 sys.exit(f"rank {rank}: {err}")
-            said.append(json.loads(out))
+            said.append(json.loads(out.splitlines()[-1]))
         if len({line["digest"] for line in said}) != 1:
             sys.exit("a receiver has other bytes")
         if os.environ.get("VERBOSE"):

@@ -25,6 +25,7 @@ setup() {
 }
 teardown() {
   local node
+  rm -f "$ALICE/.bashrc"
   for node in "${NODES[@]}"; do lab on "$node" bash -c 'umount /var/tmp/images 2>/dev/null; rm -rf /var/tmp/images'; done
   test_ends
 }
@@ -34,14 +35,14 @@ push() {
   local user=$1 node=$2
   shift 2
   RC=0
-  lab on "$node" -u "$user" -d "$T" env PDSH_RCMD_TYPE=ssh timeout -k 5 60 /srv/stagecast/bin/stagecast push "$@" \
+  lab on "$node" -u "$user" -d "$T" timeout -k 5 60 /srv/stagecast/bin/stagecast push "$@" \
     > "$WORK/out" 2> "$WORK/said" || RC=$?
   cat "$WORK/out" "$WORK/said"
 }
 
-@test "ssh, clush, pdsh: as alice, a node that is not there is named, the others have it" {
+@test "ssh, clush: as alice, a node that is not there is named, the others have it" {
   local launcher node
-  for launcher in ssh clush pdsh; do
+  for launcher in ssh clush; do
     input "image.$launcher" 5000000
     push alice n0 --launcher="$launcher" -w 'n[0-3]' "image.$launcher" /var/tmp/images/
     [ "$RC" = 1 ]
@@ -123,7 +124,7 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   chmod 644 "$WORK/image"
   push alice n0 --launcher=ssh -w 'n[0-2]' image /var/tmp/images/
   [ "$RC" = 0 ]
-  for launcher in ssh clush pdsh srun; do
+  for launcher in ssh clush srun; do
     push alice n0 --launcher=$launcher --interface=eth0 --verify -w 'n[0-2]' image /var/tmp/images/
     [ "$RC" = 0 ]
     grep -q '3 of 3 nodes have the same /var/tmp/images/ (3.0 MB' "$WORK/out"
@@ -145,6 +146,7 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
 }
 
 @test "only looked at, nothing to send, asked without sense" {
+  local launcher
   input image 1000
   push alice n0 --launcher=ssh -w 'n[0-2]' --dry-run image /var/tmp/images/
   [ "$RC" = 0 ]
@@ -156,9 +158,54 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   push alice n0 --launcher=ssh -w n3,n99 image /var/tmp/images/
   [ "$RC" = 2 ]
   grep -q 'node n99: its address is not known' "$WORK/said"
-  push alice n0 --launcher=rsh -w n1 image /var/tmp/images/
-  [ "$RC" = 64 ]
+  for launcher in rsh pdsh; do   # pdsh passes no input to the nodes
+    push alice n0 --launcher=$launcher -w n1 image /var/tmp/images/
+    [ "$RC" = 64 ]
+  done
   empty_on n0 n1 n2
+}
+
+# before_card NODE COMMAND: what alice's login shell does there before it starts a member.
+before_card() {
+  printf 'case $(hostname):$BASH_EXECUTION_STRING in %s:*--members=*) %s ;; esac\n' "$1" "$2" > "$ALICE/.bashrc"
+}
+
+# named NODE WORDS: a push to n0, n1 and n2 names that node, and the others have the image.
+named() {
+  local node
+  [ "$RC" = 1 ]
+  [ "$(jq -r '.failed[].node' "$WORK/out")" = "$1" ]
+  jq -r '.failed[].why' "$WORK/out" | grep -qE "$2"
+  [ "$(jq .rounds "$WORK/out")" = 2 ]
+  for node in n0 n1 n2; do
+    [ "$node" = "$1" ] || { has image "$node" && lab on "$node" rm /var/tmp/images/image; }
+  done
+  empty_on "$1"
+}
+
+@test "before its card: a banner changes nothing; a shell that ends, lies or hangs is named, the others go on" {
+  local launcher
+  input image 3000000
+  before_card 'n[0-2]' 'printf "welcome\nhere: stagecast-card 0100 > "'
+  for launcher in ssh clush; do
+    push alice n0 --launcher=$launcher -w 'n[0-2]' image /var/tmp/images/
+    [ "$RC" = 0 ]
+    has image n0 n1 n2
+    lab on n1 rm /var/tmp/images/image
+  done
+  lab on n0 rm /var/tmp/images/image
+  lab on n2 rm /var/tmp/images/image
+  before_card n1 'exit 3'
+  push alice n0 --launcher=ssh -w 'n[0-2]' --json image /var/tmp/images/
+  named n1 'ended without sending its business card'
+  before_card n2 'echo stagecast-card 0100; exec sleep 5'
+  push alice n0 --launcher=ssh -w 'n[0-2]' --json image /var/tmp/images/
+  named n2 'card is not acceptable.*install the same release'
+  for launcher in ssh clush; do
+    before_card n2 'exec sleep 27'
+    push alice n0 --launcher=$launcher -w 'n[0-2]' --json image /var/tmp/images/
+    named n2 'sent no business card within 9 s; is the node overloaded'
+  done
 }
 
 @test "the group goes by the site's Interface=, wherever the names lead" {
@@ -174,7 +221,8 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
 }
 bytes_by() { lab on n0 cat "/sys/class/net/$1/statistics/tx_bytes"; }
 
-@test "a tree; and broken off in the middle nothing stays" {
+@test "a tree; and broken off in the middle nothing stays; meanwhile no command line has a key" {
+  local node
   install -d -o 2001 -g 2001 "$WORK/tree/a"
   input tree/a/data 300000
   push alice n0 --launcher=ssh -w 'n[1-2]' tree /var/tmp/images/tree
@@ -186,8 +234,14 @@ bytes_by() { lab on n0 cat "/sys/class/net/$1/statistics/tx_bytes"; }
   lab on n0 -u alice -d "$T" bash -c '/srv/stagecast/bin/stagecast push --launcher=ssh -w "n[1-2]" --rate=40mbit image /var/tmp/images/ \
     > broken.said 2>&1 & echo $! > push.pid; wait $!; echo $? > rc' &
   wait_for 20 lab on n2 bash -c 'ls -A /var/tmp/images | grep -q .'
+  for node in n0 n1 n2; do lab on "$node" bash -c 'cat /proc/[0-9]*/cmdline | tr "\0" " "' > "$WORK/lines.$node"; done
   lab on n0 bash -c "kill -INT \$(cat $T/push.pid)"
   wait $!
   [ "$(cat "$WORK/rc")" = 2 ] || { cat "$WORK/broken.said"; false; }
   wait_for 15 empty_on n1 n2
+  for node in n0 n1 n2; do
+    grep -q -- "--members=" "$WORK/lines.$node" || { echo "$node:"; cat "$WORK/lines.$node"; false; }
+    run ! grep -qE '[0-9a-f]{64}' "$WORK/lines.$node"
+  done
+  run ! grep -qE 'stagecast-(key|table)' "$WORK/broken.said"
 }

@@ -221,7 +221,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   }
   [ "$(completed stagecast doc)" = doctor ]
   [ "$(completed stagecast push --no)" = --nodes= ]
-  [ "$(completed stagecast push --launcher =)" = 'srun ssh pdsh clush' ]
+  [ "$(completed stagecast push --launcher =)" = 'srun ssh clush' ]
   [ "$(completed stagecast push --launcher = s)" = 'srun ssh' ]
   [ "$(completed stagecast doctor --)" = '--local --multicast --nodes= --json --help' ]
   [ "$(completed stagecast cache l)" = ls ]

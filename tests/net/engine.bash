@@ -1,8 +1,8 @@
 # Functions that run the engine alone on emulated hosts.
 #
 # One stagecast-worker per emulated host, no daemon, no Slurm, no PMIx: stagecast-worker
-# --hosts=FILE --rank=K --source=PATH|--dest=PATH. Hosts n0 (rank 0, the source) and on; "login"
-# is an unauthorised peer. The output of host nK is in $WORK/nK.json, its messages in
+# --source=PATH|--dest=PATH, with tests/net/member.py for its launcher. Hosts n0 (rank 0, the source)
+# and on; "login" is an unauthorised peer. The output of host nK is in $WORK/nK.json, its messages in
 # $WORK/nK.err, its exit code in $WORK/nK.rc.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # T, WORK, NODES come from test_begins
@@ -15,7 +15,7 @@ INTERFACE=eth0
 
 engine_up() {
   cluster_up "$@" --hosts || return 1
-  install -m 755 "$CLUSTER_TESTS"/attack/*.py "$CLUSTER_DIR/srv/"
+  install -m 755 "$CLUSTER_TESTS"/attack/*.py "$CLUSTER_TESTS/../net/member.py" "$CLUSTER_DIR/srv/"
 }
 
 engine_begins() {
@@ -42,15 +42,19 @@ engine_ends() {
 
 source_file() { head -c "$1" /dev/urandom > "$WORK/source"; chown 2001:2001 "$WORK/source"; }
 
-# engine NODE ARGS...: starts this host's process.
+# launcher NODE [KEY]: the words before the worker's own.
+launcher() { echo "/srv/member.py --hosts=$T/hosts --rank=${1#n} --key-file=${2:-$T/key}"; }
+
+# engine NODE ARGS...: starts this host's process. KEY= names another key.
 engine() {
   local node=$1
   shift
   STARTED+=("$node")
   (
     rc=0
-    lab on "$node" -u alice -d "$T" timeout -k 5 $((LIMIT + 15)) "$WORKER" --hosts="$T/hosts" --rank="${node#n}" \
-      --key-file="$T/key" --interface="$INTERFACE" --timeout="$LIMIT" "$@" \
+    # shellcheck disable=SC2046  # words
+    lab on "$node" -u alice -d "$T" timeout -k 5 $((LIMIT + 15)) $(launcher "$node" "${KEY:-}") "$WORKER" \
+      --interface="$INTERFACE" --timeout="$LIMIT" "$@" \
       < /dev/null > "$WORK/$node.json" 2> "$WORK/$node.err" || rc=$?
     echo "$rc" > "$WORK/$node.rc"
   ) 3>&- &

@@ -6,6 +6,7 @@
 #include "tests/net/faulty_driver.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace stage::test {
 namespace {
@@ -70,7 +71,9 @@ int run(const std::vector<std::string>& arguments) {
         return complain(options ? interrupts.error() : options.error());
     }
     Faults own = *faults;
-    own.seed = own.seed * 1000 + options->rank.value();
+    // Each member's faults are its own: tests/net/member.py says which one this is.
+    const char* const rank = std::getenv("MEMBER_RANK");  // NOLINT(concurrency-mt-unsafe)
+    own.seed = own.seed * 1000 + (rank != nullptr ? std::strtoul(rank, nullptr, 10) : 0);
     return run_engine(Logger::to_stderr("faulty-worker", LogLevel::info),
                       *options,
                       *interrupts,

@@ -82,16 +82,6 @@ sent_by() { echo $(($(json "$1" packets_sent) * $(json "$1" packet_payload))); }
   done
 }
 
-@test "another rank may be the source" {
-  source_file 3000000
-  local node
-  for node in n0 n1 n2 n4; do engine "$node" --dest=/tmp/received.copy --root=3; done
-  engine n3 --source="$T/source" --root=3
-  ends
-  received n0 n1 n2 n4
-  [ "$(rc_of n3)" = 0 ]
-}
-
 @test "starting seconds apart is no failure" {
   source_file 1000000
   engine n0 --source="$T/source"

@@ -4,8 +4,8 @@ import os
 import subprocess
 import time
 
-from daemons import CONNECTED, FAILED, FENCE_UP, Host, sentence
-from node import HOST, Job, hosts, must, outcome, suite, worker
+from daemons import CONNECTED, FAILED, FENCE_UP, Host, sentence, start_worker
+from node import ALICE, HOST, PROBE, Job, hosts, must, outcome, suite, worker
 
 
 @suite.test("a worker killed in the fence releases the others at once")
@@ -125,3 +125,11 @@ def _():
     for arguments in ([], ["--tmpdir=relative"], ["--tmpdir=/tmp", "--psec=none"]):
         done = subprocess.run([HOST, *arguments], capture_output=True, timeout=10)
         must(done.returncode == 64 and done.stderr, done)
+
+
+@suite.test("without a host: an error message and no wait")
+def _():
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp"}
+    got = outcome(start_worker([PROBE, "--wait-ms=5000"], environment, ALICE, ALICE))
+    must(got["status"] == 1 and "error" in got, got)
+    return got["error"]

@@ -1,16 +1,11 @@
-// One member that publishes a card and collects all.  One member that publishes a card and
-// collects all, nothing else.
+// Publishes a card and collects all, under stagecast-pmix-host.
 //
-//   pmix-probe [--wait-ms=N] [--no-group] [--key] [--stay-ms=N] [--ballast=BYTES]
-//   pmix-probe [--wait-ms=N] --hosts=FILE --rank=K --port=P [--secret=TEXT]
+//   pmix-probe [--wait-ms=N] [--no-group] [--ballast=BYTES]
 //
-// The first under stagecast-pmix-host, srun --mpi=pmix or mpirun; --key shares a key by munge,
-// ballast is something else that is Put. One line of JSON on stdout; exit status 0 if the table
+// Ballast is something else that is Put. One line of JSON on stdout; exit status 0 if the table
 // is whole, 1 with the sentence in "error". Used by tests/pmix/run.
 #include "pmix/agreement.h"
-#include "pmix/key_credential.h"
 #include "pmix/pmix_directory.h"
-#include "pmix/static/static_directory.h"
 
 #include <pmix.h>
 
@@ -19,7 +14,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <functional>
 #include <string_view>
 
 namespace stage {
@@ -29,14 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
     int wait_ms = 10000;
-    int stay_ms = 0;
     int ballast = 0;
-    int rank = 0;
-    int port = 0;
     bool group = true;
-    bool key = false;
-    std::string hosts;
-    std::string secret;
 };
 
 int number_in(std::string_view text) {
@@ -51,22 +39,10 @@ bool read_option(Options& options, std::string_view word) {
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
     if (name == "--wait-ms") {
         options.wait_ms = number_in(value);
-    } else if (name == "--stay-ms") {
-        options.stay_ms = number_in(value);
     } else if (name == "--ballast") {
         options.ballast = number_in(value);
-    } else if (name == "--rank") {
-        options.rank = number_in(value);
-    } else if (name == "--port") {
-        options.port = number_in(value);
-    } else if (name == "--hosts") {
-        options.hosts = value;
-    } else if (name == "--secret") {
-        options.secret = value;
     } else if (name == "--no-group") {
         options.group = false;
-    } else if (name == "--key") {
-        options.key = true;
     } else {
         return false;
     }
@@ -80,14 +56,13 @@ int fail(const Error& error) {
     ::_exit(1);
 }
 
-Card card_of(Rank rank, const std::string& credential) {
+Card card_of(Rank rank) {
     Card card;
     card.rank = rank;
     card.address = parse_ip("127.0.0.1").value();
     card.places = {{"udp",
                     {static_cast<std::byte>(rank.value() >> 8U),
                      static_cast<std::byte>(rank.value() & 0xffU)}}};
-    card.key_credential = credential;
     const ssize_t drawn = ::getrandom(card.incarnation.data(), card.incarnation.size(), 0);
     invariant(drawn == 16, "the kernel has randomness");
     return card;
@@ -102,16 +77,6 @@ std::string hex(Bytes bytes) {
         text += pair.data();
     }
     return text;
-}
-
-/// Who could read the key, and that all have the same: a digest of it, not the key.
-std::string key_facts(const std::string& credential) {
-    const Result<CardKey> key = open_card_key(credential);
-    if (!key) {
-        return ",\"key_error\":\"" + key.error().sentence() + '"';
-    }
-    const std::size_t digest = std::hash<std::string>{}(hex(*key));
-    return ",\"key\":" + std::to_string(digest) + ",\"credential\":\"" + credential + '"';
 }
 
 struct Member {
@@ -141,40 +106,13 @@ Result<Member> open_by_pmix(const Options& options, const WaitLimit& wait_limit)
     return Member{.rank = rank, .open_ms = since(begin), .directory = *std::move(opened)};
 }
 
-Result<Member> open_by_file(const Options& options) {
-    Result<HostList> hosts = read_host_file(options.hosts);
-    if (!hosts) {
-        return std::move(hosts).error();
-    }
-    StaticDirectory::Group group{.hosts = *std::move(hosts),
-                                 .own = Rank{static_cast<std::uint16_t>(options.rank)},
-                                 .port = static_cast<std::uint16_t>(options.port),
-                                 .key = {}};
-    for (const char c : options.secret) {
-        group.key.push_back(static_cast<std::byte>(c));
-    }
-    const Rank rank = group.own;
-    return Member{.rank = rank,
-                  .open_ms = 0,
-                  .directory = std::make_unique<StaticDirectory>(std::move(group))};
-}
-
 int run(const Options& options) {
     const WaitLimit wait_limit{.longest = std::chrono::milliseconds{options.wait_ms}};
-    Result<Member> member =
-        options.hosts.empty() ? open_by_pmix(options, wait_limit) : open_by_file(options);
+    Result<Member> member = open_by_pmix(options, wait_limit);
     if (!member) {
         return fail(member.error());
     }
-    std::string credential;
-    if (options.key && member->rank.value() == 0) {
-        const Result<std::string> sealed = seal_card_key(draw_card_key());
-        if (!sealed) {
-            return fail(sealed.error());
-        }
-        credential = *sealed;
-    }
-    const Card own = card_of(member->rank, credential);
+    const Card own = card_of(member->rank);
     if (const Status published = member->directory->publish(own); !published) {
         return fail(published.error());
     }
@@ -189,10 +127,9 @@ int run(const Options& options) {
     if (!agreement || (*cards)[own.rank.index()] != own) {
         return fail(agreement ? Error{Blame::internal, "own card lost"} : agreement.error());
     }
-    const std::string key = options.key ? key_facts(cards->front().key_credential) : "";
     static_cast<void>(std::printf(
         "{\"rank\":%u,\"size\":%zu,\"context\":%s,\"draw\":%ju,\"session\":\"%s\",\"uid\":%u,"
-        "\"open_ms\":%.2f,\"collect_ms\":%.2f%s}\n",
+        "\"open_ms\":%.2f,\"collect_ms\":%.2f}\n",
         static_cast<unsigned>(own.rank.value()),
         cards->size(),
         context ? std::to_string(*context).c_str() : "null",
@@ -200,10 +137,8 @@ int run(const Options& options) {
         hex(agreement->session).c_str(),
         ::getuid(),
         member->open_ms,
-        collect_ms,
-        key.c_str()));
+        collect_ms));
     static_cast<void>(std::fflush(stdout));
-    static_cast<void>(::usleep(static_cast<useconds_t>(options.stay_ms) * 1000U));
     return 0;
 }
 

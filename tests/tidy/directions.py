@@ -57,8 +57,7 @@ MAY_INCLUDE = {
     "transport/fabrics": FABRIC + SETTINGS + ["transport/udp", "transport/tcp"]
     + ["transport/verbs"],
     "pmix": BASE,
-    "pmix/static": BASE + ["pmix"],
-    "pmix/host": BASE + ["pmix", "pmix/static"],
+    "pmix/host": BASE + ["pmix"],
     "spank/host": REQUEST,
     "spank/submit": REQUEST + ["spank/host"],
     "spank/job": REQUEST + ["spank/host"],
@@ -89,7 +88,7 @@ MAY_INCLUDE = {
     "stager/worker/broadcast": WORKER + MEMBERS + ["transport/core/relay"]
     + ["transport/run/passage"],
     "stager/worker/staging": WORKER + MEMBERS + ["stager/worker/broadcast", "stager/worker/requests"],
-    "stager/worker/engine": WORKER + MEMBERS + ["pmix/static", "stager/worker/broadcast"]
+    "stager/worker/engine": WORKER + MEMBERS + ["stager/worker/broadcast"]
     + ["stager/worker/requests", "stager/worker/staging"],
     # libstagecast-mpi runs in a user's process: it knows no file, socket or protocol.
     "stager/mpi/messages": BASE + SETTINGS,
@@ -127,8 +126,7 @@ MAY_INCLUDE = {
     + ["stager/daemon/push", "stager/daemon/gateway", "stager/push"],
     "stager/cli/common": COMMAND,
     "stager/cli/push": COMMAND,
-    "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm"]
-    + ["pmix", "pmix/static"],
+    "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm", "pmix"],
     "stager/cli/doctor/slurm": COMMAND,
     "stager/cli/doctor": COMMAND + ["stager/cli/doctor/slurm"]
     + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"]

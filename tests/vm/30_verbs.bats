@@ -62,10 +62,10 @@ sends_once() { [ "$(json 1 packets_sent)" -lt $(($(stat -c %s "$WORK/source") * 
   head -c 3000001 /dev/urandom >"$WORK/other"
   for k in 2 3 4; do
     engine $k --dest="$WORK/here/$k" --transport=verbs --compress=no
-    engine $k.b --dest="$WORK/here/$k.b" --transport=verbs --compress=no --port=6840
+    PORT=6840 engine $k.b --dest="$WORK/here/$k.b" --transport=verbs --compress=no
   done
   engine 1 --source="$WORK/source" --transport=verbs --compress=no
-  engine 1.b --source="$WORK/other" --transport=verbs --compress=no --port=6840
+  PORT=6840 engine 1.b --source="$WORK/other" --transport=verbs --compress=no
   ends
   wait_for $LIMIT ended 1.b 2.b 3.b 4.b
   received
@@ -93,7 +93,7 @@ sends_once() { [ "$(json 1 packets_sent)" -lt $(($(stat -c %s "$WORK/source") * 
   
   group --transport=verbs --compress=no --rate-max=20mbit --stall-timeout=10
   sleep 4
-  pkill -KILL -f -- '--rank=3 '
+  pkill -KILL -f -- "--dest=$WORK/here/4"
   ends
   [ "$(rc_of 1)" != 0 ]
   says 1 '10\.77\.0\.4'
@@ -138,7 +138,8 @@ without_verbs() {
 @test "where a limit of locked memory is too low all do without verbs, with the remedy" {
   local k
   source_file 1000003
-  starts 2 prlimit --memlock=65536 -- $WORKER --hosts="$WORK/hosts" --rank=1 --key-file="$WORK/key" --interface=h2 \
+  # shellcheck disable=SC2046  # words
+  starts 2 $(launcher 1) prlimit --memlock=65536 -- $WORKER --interface=h2 \
     --timeout=$LIMIT --dest="$WORK/here/2" --transport=verbs
   for k in 3 4; do engine $k --dest="$WORK/here/$k" --transport=verbs; done
   engine 1 --source="$WORK/source" --transport=verbs

@@ -82,6 +82,7 @@ engine_up() {
   lan_up "$@"
   export WORKER=/run/stagecast-worker
   [ -e $WORKER ] || { touch $WORKER && mount --bind "$BUILD/stagecast-worker" $WORKER; } || return
+  install -m 755 "$BATS_TEST_DIRNAME/../net/member.py" /run/member.py
   $WORKER --version
 }
 
@@ -95,11 +96,15 @@ source_file() {
   mkdir -p -m 1777 "$WORK/here"
 }
 
+# launcher RANK: the words before the worker's own. PORT= is another group's.
+launcher() { echo "/run/member.py --hosts=$WORK/hosts --rank=$1 --key-file=$WORK/key --port=${PORT:-6830}"; }
+
 # engine K ARGS...: starts host K's process; K.b is a second one. group ARGS...: the source on host 1, a receiver on every other.
 engine() {
   local k=$1
   shift
-  starts "$k" $WORKER --hosts="$WORK/hosts" --rank=$((${k%.b} - 1)) --key-file="$WORK/key" --interface="h${k%.b}" --timeout=$LIMIT "$@"
+  # shellcheck disable=SC2046  # words
+  starts "$k" $(launcher $((${k%.b} - 1))) $WORKER --interface="h${k%.b}" --timeout=$LIMIT "$@"
 }
 group() {
   local k

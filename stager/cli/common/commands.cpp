@@ -40,7 +40,10 @@ std::optional<Pipe> make_pipe() {
 /// A running command.
 class Child {
   public:
-    [[nodiscard]] Status start(const Command& command) {
+    /// What becomes of it is in `ended`.
+    explicit Child(Ended& ended) : ended_{ended} {}
+
+    [[nodiscard]] Status start(const Command& command, bool has_more_input) {
         std::optional<Pipe> in = make_pipe();
         std::optional<Pipe> out = make_pipe();
         std::optional<Pipe> err = make_pipe();
@@ -48,9 +51,11 @@ class Child {
             return Error::from_errno(Blame::node, "a pipe to " + command.words.front());
         }
         input_ = command.input;
+        has_more_input_ = has_more_input;
         const int failed = spawn(command, in->read.get(), out->write.get(), err->write.get());
         if (failed != 0) {
             pid_ = -1;
+            ended_.is_over = true;
             ended_.code = kNotStarted;
             ended_.err =
                 Error::from_errno(Blame::node, command.words.front(), failed).sentence();
@@ -66,8 +71,7 @@ class Child {
         return {};
     }
 
-    /// True if the process has ended and its output is complete.
-    [[nodiscard]] bool is_over() const { return pid_ < 0 && !out_ && !err_; }
+    [[nodiscard]] bool is_over() const { return pid_ < 0; }
 
     void add_to(std::vector<pollfd>& polled) const {
         for (const int fd : {out_.get(), err_.get()}) {
@@ -75,9 +79,15 @@ class Child {
                 polled.push_back({.fd = fd, .events = POLLIN, .revents = 0});
             }
         }
-        if (in_) {
+        if (in_ && !input_.empty()) {
             polled.push_back({.fd = in_.get(), .events = POLLOUT, .revents = 0});
         }
+    }
+
+    void end_input(const std::string& last) {
+        input_ += last;
+        has_more_input_ = false;
+        feed();
     }
 
     void look() {
@@ -94,6 +104,7 @@ class Child {
             hear(err_, ended_.err);
             out_.reset();
             err_.reset();
+            ended_.is_over = true;
         }
     }
 
@@ -104,8 +115,6 @@ class Child {
             static_cast<void>(::kill(-pid_, signal));
         }
     }
-
-    [[nodiscard]] Ended take() { return std::move(ended_); }
 
   private:
     [[nodiscard]] int spawn(const Command& command, int in, int out, int err) {
@@ -144,7 +153,9 @@ class Child {
             }
             input_.erase(0, count < 0 ? input_.size() : static_cast<std::size_t>(count));
         }
-        in_.reset();
+        if (!has_more_input_) {
+            in_.reset();
+        }
     }
 
     static void hear(UniqueFd& fd, std::string& text) {
@@ -168,8 +179,23 @@ class Child {
     UniqueFd out_;
     UniqueFd err_;
     std::string input_;
-    Ended ended_;
+    bool has_more_input_ = false;
+    Ended& ended_;
 };
+
+/// Signals the children if there is a signal, waits for them to read, write or end, and serves
+/// them.
+void turn(std::vector<Child>& children, int signal) {
+    std::vector<pollfd> polled;
+    for (Child& child : children) {
+        if (signal != 0) {
+            child.end(signal);
+        }
+        child.add_to(polled);
+    }
+    static_cast<void>(::poll(polled.data(), polled.size(), kLookMs));
+    std::ranges::for_each(children, &Child::look);
+}
 
 /// Decides when the commands must end, and by which signal.
 class Ending {
@@ -177,7 +203,8 @@ class Ending {
     explicit Ending(const CommandLimits& limits)
         : limits_{limits}, until_{Clock::now() + limits.longest} {}
 
-    void on_first_over() {
+    /// The first one has ended, or none of them has anything left to do.
+    void begin_to_end() {
         if (limits_.after_first > Duration::zero() && !has_first_) {
             has_first_ = true;
             until_ = std::min<Clock::time_point>(until_, Clock::now() + limits_.after_first);
@@ -208,34 +235,26 @@ Result<std::vector<Ended>> run_commands(const std::vector<Command>& commands,
     struct sigaction ignored {};
     ignored.sa_handler = SIG_IGN;
     static_cast<void>(::sigaction(SIGPIPE, &ignored, nullptr));
-    std::vector<Child> children(commands.size());
+    std::vector<Ended> ended(commands.size());
+    std::vector<Child> children{ended.begin(), ended.end()};
+    LastInput last_input = limits.last_input;
     Status started;
     for (std::size_t i = 0; started && i < commands.size(); ++i) {
-        started = children[i].start(commands[i]);
+        started = children[i].start(commands[i], last_input != nullptr);
     }
     Ending ending{limits};
-    const auto is_over = [](const Child& child) { return child.is_over(); };
-    while (!std::ranges::all_of(children, is_over)) {
-        const int signal = started ? ending.due() : SIGKILL;
-        std::vector<pollfd> polled;
-        for (Child& child : children) {
-            if (signal != 0) {
-                child.end(signal);
-            }
-            child.add_to(polled);
+    while (!std::ranges::all_of(children, &Child::is_over)) {
+        turn(children, started ? ending.due() : SIGKILL);
+        const auto last = last_input ? last_input(ended) : std::nullopt;
+        if (last) {
+            last_input = nullptr;
+            std::ranges::for_each(children, [&](Child& child) { child.end_input(*last); });
         }
-        static_cast<void>(::poll(polled.data(), polled.size(), kLookMs));
-        std::ranges::for_each(children, &Child::look);
-        if (!children.empty() && children.front().is_over()) {
-            ending.on_first_over();
+        if (children.front().is_over() || (last && last->empty())) {
+            ending.begin_to_end();
         }
     }
-    if (!started) {
-        return std::move(started).error();
-    }
-    std::vector<Ended> ended;
-    std::ranges::transform(children, std::back_inserter(ended), &Child::take);
-    return ended;
+    return started ? Result<std::vector<Ended>>{std::move(ended)} : std::move(started).error();
 }
 
 }  // namespace stage

@@ -12,7 +12,7 @@ namespace {
 
 using Line = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 5> kNames{"none", "srun", "ssh", "pdsh", "clush"};
+constexpr std::array<std::string_view, 4> kNames{"none", "srun", "ssh", "clush"};
 
 /// No interactive questions, and an unresponsive node is detected.
 std::vector<std::string> ssh_options(unsigned connect_s) {
@@ -35,22 +35,12 @@ Line ssh_line(const Launch& launch, const std::string& node) {
     return line;
 }
 
-/// All nodes at once, regardless of the launcher's default fan-out: they are one group.
-Line pdsh_line(const Launch& launch) {
-    return {"env",
-            "PDSH_SSH_ARGS_APPEND=" + ssh_options_in_one(launch.connect_s),
-            "pdsh",
-            "-t",
-            std::to_string(launch.connect_s),
-            "-f",
-            std::to_string(launch.nodes.size()),
-            "-w",
-            joined(launch.nodes, ","),
-            launch.command};
-}
-
+/// All nodes at once, regardless of the launcher's default fan-out: they are one group. clush
+/// is a Python program, and would keep the nodes' lines in a buffer.
 Line clush_line(const Launch& launch) {
-    return {"clush",
+    return {"env",
+            "PYTHONUNBUFFERED=1",
+            "clush",
             "-t",
             std::to_string(launch.connect_s),
             "-f",
@@ -66,9 +56,9 @@ Line clush_line(const Launch& launch) {
 Line srun_line(const Launch& launch) {
     const std::string count = std::to_string(launch.nodes.size());
     Line line{"srun",
-              "--mpi=pmix",
+              "--mpi=none",
               "--label",
-              "--input=none",
+              "--input=all",
               "--kill-on-bad-exit=0",
               "--nodes=" + count,
               "--ntasks=" + count,
@@ -110,8 +100,6 @@ std::vector<std::vector<std::string>> launch_lines(Launcher launcher, const Laun
             }
             return lines;
         }
-        case Launcher::pdsh:
-            return {pdsh_line(launch)};
         case Launcher::clush:
             return {clush_line(launch)};
         case Launcher::srun:

@@ -1,8 +1,8 @@
 // Makes the command lines that start a program on other nodes without daemons, and splits their
 // output by node.
 //
-// The launchers are ssh (one process per node), pdsh or clush (one for all) and srun (one
-// step). Other code runs the command lines.
+// The launchers are ssh (one process per node), clush (one for all) and srun (one step). All
+// of them pass input to the nodes: pdsh does not. Other code runs the command lines.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace stage {
 
 /// `none`: the daemons do it.
-enum class Launcher : unsigned char { none, srun, ssh, pdsh, clush };
+enum class Launcher : unsigned char { none, srun, ssh, clush };
 
 [[nodiscard]] std::optional<Launcher> read_launcher(std::string_view name);
 [[nodiscard]] std::string_view to_string(Launcher launcher);
@@ -29,7 +29,7 @@ struct Launch {
 };
 
 /// Returns the command lines to run: for ssh one per node in their order, else one. Every node
-/// gets the input, except with pdsh and srun.
+/// gets the input.
 [[nodiscard]] std::vector<std::vector<std::string>> launch_lines(Launcher launcher,
                                                                  const Launch& launch);
 
@@ -39,7 +39,7 @@ struct SaidLine {
     std::string text;
 };
 
-/// Splits pdsh's and clush's output, "n3: text"; lines of no node are left out.
+/// Splits clush's output, "n3: text"; lines of no node are left out.
 [[nodiscard]] std::vector<SaidLine> lines_by_node(std::string_view output,
                                                   const std::vector<std::string>& nodes);
 

@@ -23,7 +23,7 @@ constexpr std::array kCommands{
         "         --resume      continue an earlier, interrupted push\n"
         "         --rate=RATE   at most, as 1gbit       --timeout=SECONDS\n"
         "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
-        "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
+        "         --launcher=srun|ssh|clush  where no stagecastd runs; needs no root\n"
         "         --interface=NAME  with a launcher: instead of the site's Interface=\n"},
     CommandUsage{"status",
                  "stagecast status [JOB[.STEP]] [--json] [-c FILE]  what is running?\n"},

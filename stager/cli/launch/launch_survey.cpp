@@ -1,24 +1,43 @@
 #include "stager/cli/launch/launch_survey.h"
 
-#include "pmix/static/host_file.h"
 #include "stager/cli/launch/launch_words.h"
 #include "stager/cli/push/push_report.h"
 #include "stager/slurm/host_list.h"
 #include "transport/base/address.h"
 #include "transport/os/unique_fd.h"
 
+#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 
 namespace stage {
 namespace {
 
 using State = LaunchNode::State;
 using Nodes = LaunchNodes;
+
+/// Blocks as long as the resolver does.
+Result<IpAddress> resolve_host(const std::string& name) {
+    if (const auto address = parse_ip(name)) {
+        return *address;
+    }
+    addrinfo wanted{};
+    wanted.ai_family = AF_UNSPEC;
+    wanted.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    const int status = ::getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list{found, ::freeaddrinfo};
+    if (status != 0) {
+        return Error{Blame::user, name + ": " + ::gai_strerror(status)};
+    }
+    TRY(const auto address, Address::from_socket(list->ai_addr, list->ai_addrlen));
+    return address.ip;
+}
 
 bool is_own_address(const IpAddress& ip) {
     const Address address{.ip = ip, .port = 0};
@@ -72,14 +91,6 @@ Status ask_slurm(Nodes& nodes, const PushOptions& options, const Config& site) {
     return {};
 }
 
-/// Sorts the nodes, so that the index in the list is a rank.
-void order_by_task(Nodes& nodes, const std::string& output) {
-    const std::vector<std::string> order = nodes_by_task(output);
-    std::ranges::stable_sort(nodes, {}, [&](const LaunchNode& node) {
-        return std::ranges::find(order, node.name) - order.begin();
-    });
-}
-
 void judge(LaunchNode& node, const Heard& heard, const std::string& otherwise) {
     const bool is_fit = std::ranges::any_of(heard.out, [](const std::string& line) {
         return line.starts_with("stagecast-worker ");
@@ -117,9 +128,6 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
             const Ended& process = is_own ? ended.at(place) : ended.front();
             judge(node, heard[place], why_silent(options.launcher, process, longest));
         }
-    }
-    if (is_srun) {
-        order_by_task(nodes, ended.front().out);
     }
     return {};
 }

@@ -33,8 +33,7 @@ using LaunchNodes = PushTargets<LaunchNode>;
                                std::vector<std::string> nodes,
                                std::string command);
 
-/// Returns all requested nodes, fit or failed; with srun in the order of its tasks. Fails if no
-/// node can be reached at all.
+/// Returns all requested nodes, fit or failed. Fails if no node can be reached at all.
 [[nodiscard]] Result<LaunchNodes> survey(const PushOptions& options, const Config& site);
 
 }  // namespace stage

@@ -64,33 +64,6 @@ std::optional<TaskLine> task_line(const std::string& line) {
                     : std::nullopt;
 }
 
-std::map<std::size_t, std::string> nodes_of_tasks(const std::string& output) {
-    std::map<std::size_t, std::string> nodes;
-    for (const std::string& line : lines_of(output)) {
-        const auto task = task_line(line);
-        if (task && task->text.starts_with(kNodeWord)) {
-            nodes[task->task] = task->text.substr(std::string_view{kNodeWord}.size());
-        }
-    }
-    return nodes;
-}
-
-std::vector<SaidLine> lines_by_task(const std::string& text,
-                                    const std::map<std::size_t, std::string>& tasks,
-                                    const std::vector<std::string>& nodes) {
-    std::vector<SaidLine> said;
-    for (const std::string& line : lines_of(text)) {
-        const auto task = task_line(line);
-        const auto node = task ? tasks.find(task->task) : tasks.end();
-        const auto place =
-            node != tasks.end() ? std::ranges::find(nodes, node->second) : nodes.end();
-        if (place != nodes.end()) {
-            said.push_back({static_cast<std::size_t>(place - nodes.begin()), task->text});
-        }
-    }
-    return said;
-}
-
 }  // namespace
 
 std::string probe_words(const Config& site, const PushOptions& options) {
@@ -126,7 +99,8 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
         "--protection=" + std::string{word_of(site.protection)},
         "--timeout=" + timeout_of(options),
         "--stall-timeout=" + write_seconds(site.stall_timeout),
-        "--connect-timeout=" + write_seconds(3 * site.connect_timeout),
+        // The launcher gives up first, and knows which card has not come.
+        "--connect-timeout=" + write_seconds((kCardsWithin + 1) * site.connect_timeout),
         "--ttl=" + std::to_string(site.ttl),
         "--dscp=" + std::to_string(site.dscp),
         "--flows=" + std::to_string(site.policies.flows)};
@@ -147,6 +121,33 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 std::string saying_node(const std::string& command) {
     return std::string{"echo \""} + kNodeWord + "$SLURMD_NODENAME\"; " + command;
+}
+
+std::map<std::size_t, std::string> nodes_of_tasks(const std::string& output) {
+    std::map<std::size_t, std::string> nodes;
+    for (const std::string& line : lines_of(output)) {
+        const auto task = task_line(line);
+        if (task && task->text.starts_with(kNodeWord)) {
+            nodes[task->task] = task->text.substr(std::string_view{kNodeWord}.size());
+        }
+    }
+    return nodes;
+}
+
+std::vector<SaidLine> lines_by_task(const std::string& text,
+                                    const std::map<std::size_t, std::string>& tasks,
+                                    const std::vector<std::string>& nodes) {
+    std::vector<SaidLine> said;
+    for (const std::string& line : lines_of(text)) {
+        const auto task = task_line(line);
+        const auto node = task ? tasks.find(task->task) : tasks.end();
+        const auto place =
+            node != tasks.end() ? std::ranges::find(nodes, node->second) : nodes.end();
+        if (place != nodes.end()) {
+            said.push_back({static_cast<std::size_t>(place - nodes.begin()), task->text});
+        }
+    }
+    return said;
 }
 
 std::vector<Heard> heard_by_node(Launcher launcher,
@@ -190,14 +191,6 @@ std::string why_silent(Launcher launcher, const Ended& ended, Duration longest) 
                "start-up files there (.bashrc) end it, or start another program?";
     }
     return "does not answer " + name + "; can it be reached by that from here?";
-}
-
-std::vector<std::string> nodes_by_task(const std::string& output) {
-    std::vector<std::string> nodes;
-    for (const auto& [task, node] : nodes_of_tasks(output)) {
-        nodes.push_back(node);
-    }
-    return nodes;
 }
 
 std::optional<WorkerDid> worker_did(const Heard& heard) {

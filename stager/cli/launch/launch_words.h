@@ -13,6 +13,9 @@
 
 namespace stage {
 
+/// Multiple of ConnectTimeout: from the first member's card to the last one's.
+inline constexpr int kCardsWithin = 3;
+
 /// The script for a node's shell. It prints "stagecast-worker VERSION" and exits with 0 if the
 /// worker exists and may write at the destination (which a comparison does not need); else it
 /// prints an error to stderr.
@@ -24,7 +27,7 @@ namespace stage {
                                                   const PushOptions& options,
                                                   const std::optional<std::string>& manifest);
 
-/// The worker's command line without its role: group, source, destination.
+/// The worker's command line without the group, the source and the destination.
 [[nodiscard]] std::vector<std::string> worker_words(const Config& site,
                                                     const PushOptions& options);
 
@@ -33,6 +36,14 @@ namespace stage {
 
 /// Makes srun's tasks print their node before they run `command`.
 [[nodiscard]] std::string saying_node(const std::string& command);
+
+/// The nodes of srun's tasks, as far as the tasks have printed them.
+[[nodiscard]] std::map<std::size_t, std::string> nodes_of_tasks(const std::string& output);
+/// Splits srun's output, "3: text"; lines of no task of these nodes are left out.
+[[nodiscard]] std::vector<SaidLine> lines_by_task(
+    const std::string& text,
+    const std::map<std::size_t, std::string>& tasks,
+    const std::vector<std::string>& nodes);
 
 /// The output of one node.
 struct Heard {
@@ -48,9 +59,6 @@ struct Heard {
 /// Why a node has neither started the worker nor said why not. `ended`: the launcher's process,
 /// with ssh that of the node; `longest`: the time that it had.
 [[nodiscard]] std::string why_silent(Launcher launcher, const Ended& ended, Duration longest);
-
-/// The nodes in the order of srun's tasks. Nodes without output are left out.
-[[nodiscard]] std::vector<std::string> nodes_by_task(const std::string& output);
 
 /// The relevant part of a worker's JSON line.
 struct WorkerDid {

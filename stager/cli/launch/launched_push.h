@@ -1,10 +1,10 @@
 // Runs a push where no daemons run, by a launcher.
 //
 // The launcher (launcher.h) starts the same worker, the engine alone, on every node as the
-// calling user: ssh, pdsh and clush pass each member the key and the addresses, srun hosts
-// PMIx. First each node is tried: a node that does not answer, has no worker or no directory
-// for the file is reported and excluded. The others form one group. If a member fails later it
-// is reported, too, and the rest begin another round, as the daemons do.
+// calling user, and carries key and business cards (pmix/launch_channel.h). First each node is
+// tried: a node that does not answer, has no worker or no directory for the file is reported
+// and excluded. The others form one group. If a member fails later it is reported, too, and the
+// rest begin another round, as the daemons do.
 #pragma once
 
 #include "stager/cli/push/push_options.h"

@@ -91,9 +91,8 @@ Status take_timeout(PushOptions& options, const std::string& value) {
 Status take_launcher(PushOptions& options, const std::string& value) {
     const auto launcher = read_launcher(value);
     options.launcher = launcher.value_or(Launcher::none);
-    return launcher
-               ? Status{}
-               : Status{misuse("--launcher=" + value + " is none of srun, ssh, pdsh, clush")};
+    return launcher ? Status{}
+                    : Status{misuse("--launcher=" + value + " is none of srun, ssh, clush")};
 }
 
 Status take_ack(PushOptions& options, const std::string& value) {

@@ -192,8 +192,7 @@ Result<StagePlan> Planner::complete() const {
         plan.array_job_id = job_->array_job_id;
         plan.array_task_id = job_->array_task_id;
     }
-    plan.cards_follow = choose_wire_up({.has_daemons = true,
-                                        .has_pmix = hosts_.can_serve(),
+    plan.cards_follow = choose_wire_up({.has_pmix = hosts_.can_serve(),
                                         .is_root = request_.uid == 0,
                                         .members = names_.size()}) == WireUpKind::control_tree;
     for (const std::string& name : names_) {

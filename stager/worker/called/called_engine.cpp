@@ -213,12 +213,10 @@ Result<EngineGroup> CalledEngine::group_of(const CallGroup& call) {
     EngineGroup group;
     group.own = call.own;
     group.size = call.size;
-    group.must_wire_up = call.size > 1;
-    group.address = call.address;
+    group.is_source = call.own == Rank{0};
     group.key = offer_.key;
-    group.has_key = true;
-    if (group.must_wire_up && rails_.empty()) {
-        const Address own{.ip = group.address, .port = 0};
+    if (group.size > 1 && rails_.empty()) {
+        const Address own{.ip = call.address, .port = 0};
         TRY(auto interface, interface_of(own));
         rails_ = {Rail{.name = std::move(interface), .address = own}};
     }

@@ -7,8 +7,11 @@
 #include "stager/worker/engine/engine_group.h"
 #include "stager/worker/engine/engine_place.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 namespace stage {
 namespace {
@@ -31,22 +34,12 @@ class EngineWatcher final : public Watcher {
 
 SinkConfig sink_of(const EngineOptions& options, const EngineGroup& group) {
     SinkConfig config = engine_sink(options, group.own, group.size);
-    if (group.has_key) {
-        config.writer.secret = name_secret(group.key);
-    }
+    config.writer.secret = name_secret(group.key);
     return config;
 }
 
-/// A member that cannot begin takes part all the same, to tell the others why.
-Work work_of(const EngineOptions& options, const EngineGroup& group) {
-    const bool is_source = group.own == options.root;
-    if (!is_source && options.destination.empty()) {
-        return Work::refusing(Error{Blame::user, "this member was started without --dest="},
-                              false);
-    }
-    if (!is_source) {
-        return Work::receiving(sink_of(options, group));
-    }
+/// A source that cannot begin takes part all the same, to tell the others why.
+Work source_work(const EngineOptions& options, const EngineGroup& group) {
     std::optional<SinkConfig> sink;
     if (!options.destination.empty()) {
         sink = sink_of(options, group);
@@ -96,23 +89,32 @@ int run_engine(const Logger& log,
     if (Status timed = interrupts.limit(options.timeout); !timed) {
         return fail(timed.error().sentence());
     }
-    Result<EngineGroup> group = find_group(options, interrupts);
+    LauncherChannel channel{STDIN_FILENO, interrupts};
+    Result<EngineGroup> group = find_group(options, channel);
     if (!group) {
         return fail(group.error().sentence());
     }
-    Work work = work_of(options, *group);
+    // Its card says something of the file; a receiver needs its rank for the names of files.
+    std::optional<Work> work;
+    if (group->is_source) {
+        work = source_work(options, *group);
+    }
     Result<EngineReady> ready =
-        connect_engine(options, *group, work.bytes_expected(), interrupts);
+        connect_engine(options, *group, work ? work->bytes_expected() : 0, interrupts);
     if (!ready) {
         // This member's own failure says more than the failure to report it to the others.
-        return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());
+        const bool refuses = work && work->refusal();
+        return fail(refuses ? work->refusal()->sentence() : ready.error().sentence());
+    }
+    if (!work) {
+        work = Work::receiving(sink_of(options, *group));
     }
     std::ranges::for_each(ready->network.objections(), say);
     log.debug("wired up", {{"members", group->size}, {"rails", group->rails.size()}});
     const Carrier carrier = ready->joined.carrier;
     EngineWatcher watcher{interrupts};
     const BroadcastReport report =
-        work.run(ready->config, std::move(ready->joined), ready->network, watcher, wrap);
+        work->run(ready->config, std::move(ready->joined), ready->network, watcher, wrap);
     const Measured measured{.rank = group->own,
                             .members = group->size,
                             .rails = carrier.rails,
@@ -120,7 +122,7 @@ int run_engine(const Logger& log,
                             .buffer_asked = kEngineSocketBuffer,
                             .unreached = names_of(report.outcome.unreached, ready->cards),
                             .broadcasts = options.broadcasts};
-    static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));
+    static_cast<void>(std::printf("%s\n", statistics_line(measured, *work, report).c_str()));
     if (std::fflush(stdout) != 0) {
         return fail("cannot write to stdout");
     }

@@ -1,7 +1,7 @@
-// Runs the engine: a worker that a user, srun or mpirun started without a daemon.
+// Runs the engine: a worker that a launcher such as ssh or srun started, without a daemon.
 //
-// It opens its own sockets with its user's rights, meets the other members through a host file
-// or PMIx, broadcasts one file, prints statistics to stdout, and reports by its exit code
+// It opens its own sockets with its user's rights, meets the other members through its
+// launcher, broadcasts one file, prints statistics to stdout, and reports by its exit code
 // whether the whole group has the file.
 #pragma once
 

@@ -7,11 +7,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace stage {
 namespace {
 
+constexpr Rank kSource{0};
 constexpr std::chrono::seconds kReadyTimeout{5};
 constexpr std::chrono::seconds kLinger{60};
 
@@ -38,7 +40,7 @@ EndpointPlan endpoint_plan(const EngineOptions& options, const EngineGroup& grou
         .force_buffer = ::geteuid() == 0,
         .broadcasts = options.broadcasts,
         .rate_max = options.configured_rate != 0 ? options.configured_rate : options.rate_max,
-        .is_source = group.own == options.root};
+        .is_source = group.is_source};
 }
 
 Result<std::vector<Endpoint>> open_endpoints(const EngineOptions& options,
@@ -72,31 +74,30 @@ Result<EngineReady> connect_engine(const EngineOptions& options,
                                    std::uint64_t bytes,
                                    Interrupts& interrupts) {
     EngineReady ready;
-    if (!group.must_wire_up) {
+    if (group.size == 1) {
         ready.config.members.resize(1);
         return ready;
     }
     TRY(auto endpoints, open_endpoints(options, group));
     TRY(auto card, make_card(group.own, "", endpoints));
     card.relay_degree = relay_for(bytes, group.size, options.relay).number();
-    TRY(put_key(group, card));
     TRY(auto wired, wire_up(*group.directory, card, options.connect_timeout, interrupts));
-    if (group.size == 1) {
-        ready.config.members.resize(1);
-        return ready;
+    // The directory has made sure that it is there.
+    group.own = std::ranges::find(wired.cards, card.incarnation, &Card::incarnation)->rank;
+    if (group.is_source != (group.own == kSource)) {
+        return Error{Blame::internal, "the launcher has made another member the source"};
     }
-    TRY(take_key(wired.cards, group));
     ready.cards = std::move(wired.cards);
     const JoinPlan plan{
         .own = group.own,
-        .source = options.root,
+        .source = kSource,
         .places = {},
         .group = [draw = wired.agreement.draw, broadcasts = options.broadcasts](
                      std::size_t rails) { return group_address(draw, rails, broadcasts); },
         .flows = options.policies.flows,
         .data_ports = std::to_string(kEnginePortFirst) + "-" + std::to_string(kEnginePortLast)};
     TRY(ready.network, Network::among(ready.cards, std::move(endpoints), plan));
-    ready.config = broadcast_among(ready.cards, group.own, options.root, ready.network);
+    ready.config = broadcast_among(ready.cards, group.own, kSource, ready.network);
     ready.config.group_key = group.key;
     ready.config.session = wired.agreement.session;
     ready.config.version = wired.agreement.version;

@@ -1,12 +1,11 @@
-// Finds the members of the engine's group, and this member's own address.
+// Takes a member of the engine's group from its options to what it needs for its card.
 //
-// They come from a host file and a key file, or from PMIx (then rank 0 draws the key, and munge
-// carries it). Either way the result is a rank, a size, an own address to send from, and a
-// directory that exchanges the cards.
+// The launcher says how many members there are, passes the key, and carries the cards; the
+// source is rank 0, and the other members learn their ranks from the table of cards.
 #pragma once
 
 #include "pmix/directory.h"
-#include "stager/worker/broadcast/interrupts.h"
+#include "stager/worker/engine/launcher_channel.h"
 #include "stager/worker/engine/options.h"
 #include "transport/fabric/rails.h"
 #include "transport/seal/keys.h"
@@ -17,22 +16,17 @@
 namespace stage {
 
 struct EngineGroup {
-    Rank own;
+    Rank own;  ///< A receiver knows it after connect_engine().
     std::size_t size = 1;
-    bool must_wire_up = false;  ///< PMIx must be finalised properly even by a group of one.
-    IpAddress address;          ///< This member's own.
-    std::vector<Rail> rails;    ///< For the multicast.
-    seal::GroupKey key{};       ///< Valid if `has_key`; otherwise it comes with rank 0's card.
-    bool has_key = false;
+    bool is_source = false;   ///< Rank 0.
+    std::vector<Rail> rails;  ///< For the multicast; none in a group of one.
+    seal::GroupKey key{};
     std::unique_ptr<Directory> directory;
 };
 
+/// Waits for the key. `channel` must outlive the group. Fails (Blame::node) if this host has
+/// none of the interfaces, or no route to the launcher's.
 [[nodiscard]] Result<EngineGroup> find_group(const EngineOptions& options,
-                                             Interrupts& interrupts);
-
-/// Under PMIx rank 0 puts the key into its card, and every member takes it from there. Does
-/// nothing if there is a key file or protection is `none`.
-[[nodiscard]] Status put_key(const EngineGroup& group, Card& own);
-[[nodiscard]] Status take_key(const CardTable& cards, EngineGroup& group);
+                                             LauncherChannel& channel);
 
 }  // namespace stage

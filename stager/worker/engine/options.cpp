@@ -28,20 +28,12 @@ struct OptionText {
 };
 
 constexpr std::array kOptions{
-    OptionText{"hosts",
+    OptionText{"members", nullptr, "number of members, with the source"},
+    OptionText{"towards",
                nullptr,
-               "file of the members' addresses, one per line; the line number, from 0, is the "
-               "rank. Without it PMIx (srun --mpi=pmix, mpirun) provides rank and members"},
-    OptionText{
-        "group",
-        nullptr,
-        "replaces hosts, rank and key-file, as `stagecast push --launcher=` passes them: - "
-        "reads them from standard input, anything else is a munge credential. The rank is the "
-        "line with an address of this host"},
-    OptionText{"rank", nullptr, "this member's line in the file of addresses"},
-    OptionText{"root", "0", "rank of the member that has the file"},
-    OptionText{
-        "source", nullptr, "file or directory to send, at the root; ignored on other members"},
+               "address of the launcher's host: without --interface= the interface that leads "
+               "there is used"},
+    OptionText{"source", nullptr, "file or directory to send; makes this member the source"},
     OptionText{
         "dest",
         nullptr,
@@ -60,22 +52,23 @@ constexpr std::array kOptions{
                "udp (multicast), tcp (unicast from member to member), auto: multicast, and "
                "tcp if it does not reach every member, or verbs: multicast by RDMA devices "
                "where all members have one, otherwise as auto"},
-    OptionText{"relay",
-               "auto",
-               "with --transport=tcp, at the root: chain (each member passes on to the next), "
-               "trees (two trees, by each of which goes half of the file) or auto"},
+    OptionText{
+        "relay",
+        "auto",
+        "with --transport=tcp, at the source: chain (each member passes on to the next), "
+        "trees (two trees, by each of which goes half of the file) or auto"},
     OptionText{"interface",
                nullptr,
                "network interface for the multicast, or several that are used together, as "
                "eth0+eth1, each with a flow of its own; after a comma the alternatives for "
-               "hosts without them. Default: the one with our address in the host file"},
+               "hosts without them. Default: see --towards, or else Interface= of the host's "
+               "stagecast.conf"},
     OptionText{"broadcast",
                "no",
                "yes: instead of multicast send to all hosts of the LAN, also to those outside "
                "of the group, where the network drops multicast; the same for all members"},
     OptionText{"ttl", "1", "TTL of multicast packets: routers on the way, plus one; 1 to 255"},
     OptionText{"dscp", "8", "DSCP of all packets, 0 to 63; 8 (CS1) has low priority"},
-    OptionText{"port", "6830", "TCP port on rank 0 where the members meet"},
     OptionText{"rate-max", nullptr, "maximum sending rate: 400mbit, 1gbit, 25MB/s"},
     OptionText{"rate", nullptr, "send at exactly this rate, without searching for one"},
     OptionText{"compress", "auto", "auto or no: compress blocks if that increases throughput"},
@@ -92,18 +85,13 @@ constexpr std::array kOptions{
                "peers for repair requests: random (any peer) or ring (the neighbour)"},
     OptionText{"readiness",
                "fence",
-               "start of the root: fence (once all members receive) or none (at once)"},
+               "start of the source: fence (once all members receive) or none (at once)"},
     OptionText{
         "flows",
         "1",
         "flows that the multicast is distributed over, each received by its own thread: 1 to "
         "16, the same for all members; at least one for each interface"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
-    OptionText{"key-file",
-               nullptr,
-               "file of 32 bytes (or 64 hexadecimal digits), the same for all members and "
-               "readable by its owner only; not needed with --protection=none, nor under PMIx "
-               "with munge"},
     OptionText{"timeout", "600", "time limit of the whole broadcast, seconds"},
     OptionText{"connect-timeout", nullptr, "time limit to meet, seconds; default: timeout"},
     OptionText{"stall-timeout",
@@ -143,10 +131,8 @@ class Values {
     template <class Number>
     void number(const char* name, Number& target) {
         const auto value = read_count(text(name));
-        take(name, value && *value <= std::numeric_limits<typename Rep<Number>::type>::max());
-        if (value) {
-            target = Number{static_cast<typename Rep<Number>::type>(*value)};
-        }
+        take(name, value && *value <= std::numeric_limits<Number>::max());
+        target = static_cast<Number>(value.value_or(0));
     }
     /// Parses a number from `least` to `most`.
     void number_within(const char* name,
@@ -189,15 +175,6 @@ class Values {
     [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
   private:
-    template <class Number>
-    struct Rep {
-        using type = Number;
-    };
-    template <class Tag, class Inner>
-    struct Rep<Ordinal<Tag, Inner>> {
-        using type = Inner;
-    };
-
     const po::variables_map& map_;
     std::string wrong_;
 };
@@ -212,8 +189,12 @@ void take_policies(Values& values, Policies& policies) {
 Result<EngineOptions> read(const po::variables_map& map, const std::string& directory) {
     EngineOptions options;
     Values values{map};
-    options.hosts = absolute(values.text("hosts"), directory);
-    options.group = values.text("group");
+    if (map.count("members") != 0) {
+        values.number("members", options.members);
+        values.take("members", options.members > 0);
+    }
+    options.towards = parse_ip(values.text("towards"));
+    values.take("towards", map.count("towards") == 0 || options.towards);
     options.source = absolute(values.text("source"), directory);
     options.destination = absolute(values.text("dest"), directory);
     if (const std::string look = values.text("look"); !look.empty()) {
@@ -222,16 +203,9 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
             look == "room" ? EngineOptions::Look::room : EngineOptions::Look::content;
     }
     options.manifest = values.text("manifest");
-    options.key_file = absolute(values.text("key-file"), directory);
     const auto interfaces = read_interfaces(values.text("interface"));
     values.take("interface", interfaces.has_value());
     options.interfaces = interfaces.value_or(std::vector<RailNames>{});
-    if (!options.hosts.empty()) {
-        values.number("rank", options.rank);
-    }
-    values.number("root", options.root);
-    values.number("port", options.port);
-    values.take("port", options.port != 0);
     values.number_within("ttl", options.ttl, {1, 255});
     values.number_within("dscp", options.dscp, {0, 63});
     values.time("timeout", options.timeout);
@@ -271,22 +245,9 @@ Status check_together(const EngineOptions& options) {
                    ? misuse("--look= needs --source=, or --dest= and --manifest=")
                    : Status{};
     }
-    if (!options.hosts.empty() && !options.group.empty()) {
-        return misuse("--hosts= and --group= exclude each other");
-    }
-    if (options.hosts.empty()) {
-        return {};
-    }
-    if (options.rank == options.root && options.source.empty()) {
-        return misuse("the root needs --source=");
-    }
-    if (options.rank != options.root && options.destination.empty()) {
-        return misuse("a member that is not the root needs --dest=");
-    }
-    if (options.key_file.empty() && options.protection != Protection::none) {
-        return misuse("--key-file= is needed, unless --protection=none");
-    }
-    return {};
+    return options.members == 0
+               ? misuse("--members= is needed; stagecast push --launcher= gives it")
+               : Status{};
 }
 
 }  // namespace
@@ -319,21 +280,22 @@ Result<EngineOptions> parse_engine_options(const std::vector<std::string>& argum
 
 std::string engine_help() {
     std::ostringstream text;
-    text << "stagecast-worker: sends a file to a group of hosts at once, without daemon or "
-            "Slurm.\n"
-            "\n"
-            "  stagecast-worker --hosts=FILE --rank=0 --source=PATH --key-file=KEY      on the "
-            "source\n"
-            "  stagecast-worker --hosts=FILE --rank=K --dest=PATH --key-file=KEY        "
-            "elsewhere\n"
-            "  srun --mpi=pmix stagecast-worker --source=PATH --dest=PATH               in a "
-            "job\n"
-            "\n"
-            "Exit code 0: every host of the group has the complete, verified file. One line of "
-            "JSON on\n"
-            "stdout gives statistics; an error message is on stderr. 64: wrong use.\n"
-            "\n"
-         << described();
+    text
+        << "stagecast-worker: sends a file to a group of hosts at once, without daemon.\n"
+           "\n"
+           "  stagecast-worker --members=N --source=PATH      on the source\n"
+           "  stagecast-worker --members=N --dest=PATH        elsewhere\n"
+           "\n"
+           "Its launcher, such as stagecast push --launcher=, writes the group's key to stdin; "
+           "each\n"
+           "member writes its card to stdout, and the launcher all cards to the stdin of "
+           "all.\n"
+           "\n"
+           "Exit code 0: every host of the group has the complete, verified file. One line of "
+           "JSON on\n"
+           "stdout gives statistics; an error message is on stderr. 64: wrong use.\n"
+           "\n"
+        << described();
     return text.str();
 }
 

@@ -6,12 +6,14 @@
 
 #include "stager/config/config.h"
 #include "stager/config/relay_choice.h"
+#include "transport/base/ip_address.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 #include "transport/settings/policies.h"
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,22 +24,20 @@ struct EngineOptions {
     bool wants_version = false;
     /// Inspects this host only: the space at the destination, or the content there.
     enum class Look : unsigned char { none, room, content } look = Look::none;
-    std::string manifest;     ///< The content to compare with at the destination, hexadecimal.
-    std::string hosts;        ///< A file of addresses; empty: PMIx knows the members.
-    std::string group;        ///< Instead: "-" or a credential, see group_order.h.
-    Rank rank;                ///< With `hosts`.
-    Rank root;                ///< The member that has the file.
-    std::string source;       ///< Absolute; only at the root.
+    std::string manifest;  ///< The content to compare with at the destination, hexadecimal.
+    std::uint16_t members = 0;  ///< With the source; 0 only with `look`.
+    /// The host of the launcher: the interface that leads to it is used if none is named.
+    std::optional<IpAddress> towards;
+    std::string source;       ///< Absolute; the member that has one is the source.
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
     bool is_durable = false;  ///< Sync the file to the disk before it gets its name.
-    std::vector<RailNames> interfaces;  ///< Empty: the interface with this member's address.
+    std::vector<RailNames> interfaces;  ///< Empty: see `towards`, then the site's.
     Transport transport = Transport::automatic;
-    RelayShape relay = RelayShape::automatic;  ///< With tcp; the root's counts.
+    RelayShape relay = RelayShape::automatic;  ///< With tcp; the source's counts.
     bool broadcasts = false;                   ///< To all hosts of the LAN, not to a group.
     std::uint8_t ttl = 1;                      ///< The TTL of multicast packets.
     std::uint8_t dscp = 8;                     ///< The DSCP of all packets.
-    std::uint16_t port = 0;             ///< The TCP port on which rank 0 meets the others.
-    std::uint64_t rate_max = 0;         ///< Upper limit, bits per second; 0: no limit.
+    std::uint64_t rate_max = 0;                ///< Upper limit, bits per second; 0: no limit.
     std::uint64_t configured_rate = 0;  ///< Bits per second; 0: the source searches for it.
     bool may_compress = true;           ///< While compression increases the throughput.
     std::uint64_t rate_remembered = 0;  ///< Found by an earlier broadcast, bits per second.
@@ -46,7 +46,6 @@ struct EngineOptions {
     std::chrono::milliseconds timeout{0};
     std::chrono::milliseconds connect_timeout{0};  ///< For the members to meet.
     std::chrono::milliseconds stall_timeout{0};
-    std::string key_file;
 };
 
 /// `arguments` exclude the program's name; `directory` makes relative paths absolute. An error

@@ -29,6 +29,8 @@ def start(request):
         began = time.time()
         process = subprocess.Popen(request["argv"], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
                                    env={**os.environ, **request.get("env", {})}, start_new_session=True)
+    process.stdin.write(request.get("input", "").encode())
+    process.stdin.flush()
     running[request["id"]] = process
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -48,6 +50,14 @@ def press(request):
     return {"at": at}
 
 
+def feed(request):
+    """More input, for the program that request `of` started."""
+    stdin = running[request["of"]].stdin
+    stdin.write(request["text"].encode())
+    stdin.flush()
+    return {}
+
+
 def stop(request):
     """A signal to what request `of` started, and to its children."""
     process = running.get(request["of"])
@@ -62,8 +72,9 @@ def wait_for(request):
     while time.monotonic() < until:
         try:
             with open(request["path"], errors="replace") as file:
-                if file.read().count(request["text"]) >= request["count"]:
-                    return {"seen": True}
+                text = file.read()
+                if text.count(request["text"]) >= request["count"]:
+                    return {"seen": True, "text": text}
         except FileNotFoundError:
             pass
         time.sleep(0.01)
@@ -168,7 +179,7 @@ def sent(_request):
         return {"bytes": int(file.read())}
 
 
-ACTIONS = {"start": start, "press": press, "stop": stop, "wait_for": wait_for, "watch": watch, "copy": copy, "write": write, "look": look,
+ACTIONS = {"start": start, "press": press, "feed": feed, "stop": stop, "wait_for": wait_for, "watch": watch, "copy": copy, "write": write, "look": look,
            "remove": remove, "sweep": sweep, "sent": sent}
 
 

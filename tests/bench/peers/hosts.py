@@ -53,14 +53,17 @@ class Host:
             print(json.dumps({"id": self.next_id, "do": do, **words}), file=self.agent.stdin, flush=True)
         return future
 
-    def start(self, argv, out, env=None):
-        return self.ask("start", argv=[str(word) for word in argv], out=out, env=env or {})
+    def start(self, argv, out, env=None, text=""):
+        return self.ask("start", argv=[str(word) for word in argv], out=out, env=env or {}, input=text)
 
     def wait_for(self, text, path="/tmp/log", count=1, seconds=20):
         return self.ask("wait_for", path=path, text=text, count=count, seconds=seconds)
 
     def press(self, task):
         return self.ask("press", of=task.number)
+
+    def feed(self, task, text):
+        return self.ask("feed", of=task.number, text=text)
 
     def stop(self, task, signal=15):
         return self.ask("stop", of=task.number, signal=int(signal))
@@ -98,9 +101,6 @@ class Group:
         self.route(int(os.environ.get("ROUTED", "0")))
         with open(os.path.join(place, "hosts"), "w") as file:
             file.writelines(f"{host.address}\n" for host in self.hosts)
-        key = os.open(os.path.join(place, "key"), os.O_CREAT | os.O_WRONLY, 0o600)
-        os.write(key, os.urandom(32))
-        os.close(key)
         with open(os.path.join(place, "source"), "wb") as file:
             file.write(os.urandom(self.cell.size))
         self.acquaint()

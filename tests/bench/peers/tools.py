@@ -10,8 +10,12 @@ import dataclasses
 import json
 import os
 import re
+import sys
 
-from hosts import SHARED, WORKER, Broken, all_seen, everywhere
+from hosts import BENCH, SHARED, WORKER, Broken, all_seen, everywhere
+
+sys.path.insert(0, os.path.join(BENCH, "..", "net"))
+from member import CARD, card_in, key_line, table_line  # noqa: E402
 
 SOURCE, DEST = "/tmp/source", "/tmp/received"
 BUFFER = 4 << 20  # of sockets, where a tool takes one
@@ -38,8 +42,22 @@ def succeeded(results, what):
     return results
 
 
+def start_workers(group, words, dest_of):
+    """The group's workers, the source's first, with this program as their launcher."""
+    key, log = key_line(), f"/tmp/log.{os.urandom(4).hex()}"  # A log of an earlier group has another's cards.
+    tasks = []
+    for host in group.hosts:
+        part = f"--source={SOURCE}" if host is group.source else f"--dest={dest_of(host)}"
+        tasks.append(host.start([WORKER, *words, f"--members={len(group.hosts)}", "--interface=eth0", part], log, text=key))
+    seen = everywhere([host.wait_for(CARD, log) for host in group.hosts], 60)
+    if all(one["seen"] for one in seen):
+        table = table_line([card_in(one["text"]) for one in seen])
+        everywhere([host.feed(task, table) for host, task in zip(group.hosts, tasks)], 60)
+    return tasks
+
+
 class Stagecast:
-    """The engine alone, with a host file; protection is the default, encrypt, unless it says otherwise."""
+    """The engine alone; protection is the default, encrypt, unless it says otherwise."""
 
     def __init__(self, name="stagecast", share=None, transport="auto", protection="encrypt"):
         self.name, self.share, self.transport, self.protection = name, share, transport, protection
@@ -49,14 +67,12 @@ class Stagecast:
 
     def run(self, group):
         limit = group.cell.limit_seconds
-        words = [WORKER, f"--hosts={SHARED}/hosts", f"--key-file={SHARED}/key", "--interface=eth0", f"--timeout={limit:.0f}",
-                 f"--transport={self.transport}", f"--protection={self.protection}"]
+        words = [f"--timeout={limit:.0f}", f"--transport={self.transport}", f"--protection={self.protection}"]
         if self.share:
             words.append(f"--rate={rate_of(group.cell, self.share)}bit")
         if self.transport == "tcp":
             words.append(f"--relay={os.environ.get('RELAY', 'auto')}")
-        tasks = [host.start([*words, f"--rank={host.rank}", f"--dest={DEST}"], "/tmp/log") for host in group.receivers]
-        tasks.append(group.source.start([*words, "--rank=0", f"--source={SOURCE}"], "/tmp/log"))
+        tasks = start_workers(group, words, lambda host: DEST)
         return read_stagecast(succeeded(everywhere(tasks, limit + 10), self.name))
 
 

@@ -49,7 +49,6 @@ std::vector<FuzzSeed> fuzz_seeds() {
     six.address = parse_ip("fd00::7").value();
     six.version_max = 3;
     six.places.push_back({"tcp", {std::byte{4}}});
-    six.key_credential = "MUNGE:AwQFAAC:";
     auto longer = encode_card(six);
     longer.push_back(std::byte{7});
     return {{"card", chosen(0, encode_card(card_of(3)))},

@@ -1,9 +1,13 @@
-// Checks that a launcher's output is assigned to its nodes only.
+// Checks that a launcher's output is assigned to its nodes only, and that its cards make a
+// table that members accept, or none.
 //
 // The first byte chooses the launcher, a piece is its output, the rest what it complained of.
 // Any user of a node can write both.
+#include "pmix/launch_channel.h"
+#include "stager/cli/launch/card_gathering.h"
 #include "stager/cli/launch/launch_words.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/pmix/cards.h"
 
 #include <array>
 
@@ -15,6 +19,20 @@ const std::vector<std::string> kNodes{"n0", "n1", "n10"};
 void check_word(std::string_view text) {
     const std::string word = shell_word(text);
     invariant(word.size() >= text.size() && !word.empty(), "a word for a shell is all there");
+}
+
+/// A table has the cards of all nodes, each with its node's rank.
+bool check_cards_of(Launcher launcher, const std::vector<Ended>& ended) {
+    CardGathering gathering{launcher, kNodes, std::chrono::seconds{1}};
+    const auto line = gathering.look(ended);
+    if (!line || line->empty()) {
+        return false;
+    }
+    const auto table = table_in(std::string_view{*line}.substr(0, line->size() - 1));
+    invariant(table && !table->empty(), "a table is written as members read it");
+    const auto cards = decode_cards(*table);
+    invariant(!cards || cards->size() == kNodes.size(), "every node has one card");
+    return cards.ok();
 }
 
 bool check_heard(const Heard& heard) {
@@ -36,8 +54,7 @@ bool check_heard(const Heard& heard) {
 }  // namespace
 
 bool fuzz_one(Bytes input) {
-    constexpr std::array kLaunchers{
-        Launcher::srun, Launcher::ssh, Launcher::pdsh, Launcher::clush};
+    constexpr std::array kLaunchers{Launcher::srun, Launcher::ssh, Launcher::clush};
     ByteReader reader{input};
     const Launcher launcher = kLaunchers.at(reader.u8() % kLaunchers.size());
     const std::size_t count = reader.u16();
@@ -49,13 +66,28 @@ bool fuzz_one(Bytes input) {
     const std::vector<Ended> all(launcher == Launcher::ssh ? kNodes.size() : 1, ended);
     const std::vector<Heard> heard = heard_by_node(launcher, all, kNodes);
     invariant(heard.size() == kNodes.size(), "every node has its place");
-    static_cast<void>(nodes_by_task(ended.out));
-    bool has_spoken = false;
+    const bool has_cards = check_cards_of(launcher, all);
+    bool has_spoken = has_cards;
     for (const Heard& one : heard) {
         has_spoken = check_heard(one) || has_spoken;
     }
     return has_spoken;
 }
+
+namespace {
+
+/// Those of srun's tasks; in the middle of it a banner.
+std::string cards() {
+    std::string text;
+    for (std::uint16_t task = 0; task < kNodes.size(); ++task) {
+        const std::string label = std::to_string(task) + ": ";
+        text += label + "stagecast-node " + kNodes.at(task) + '\n' + label + "welcome\n" +
+                label + card_line(encode_card(card_of(task))).substr(1);
+    }
+    return text;
+}
+
+}  // namespace
 
 std::vector<FuzzSeed> fuzz_seeds() {
     const auto output = [](std::uint8_t launcher, std::string_view out, std::string_view err) {
@@ -72,8 +104,11 @@ std::vector<FuzzSeed> fuzz_seeds() {
                     "0: stagecast-node n1\n 1: stagecast-node n0\n0: " + did + "\n1: {}\n",
                     "1: stagecast-worker: /x: \033[31mno\n")},
             {"ssh", output(1, did + "\n", "stagecast-worker: /x: no\n")},
-            {"pdsh", output(2, "n1: " + did + "\nn10: {\"bytes\":-1}\nn2: {}\n", "n0: no\n")},
-            {"clush", output(3, "n0: " + did + "\n", "n0: no\nclush: n1: exited\n")}};
+            {"clush",
+             output(2,
+                    "n1: " + did + "\nn10: {\"bytes\":-1}\nn2: {}\n",
+                    "n0: no\nclush: n1: exited\n")},
+            {"cards", output(0, cards(), "")}};
 }
 
 }  // namespace stage

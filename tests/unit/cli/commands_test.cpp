@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 
 using namespace stage;
 using namespace std::chrono_literals;
@@ -70,5 +71,44 @@ TEST_CASE("once the first has ended the others have only so long") {
     const auto ended =
         run({shell("true"), shell("exec sleep 600")}, {.longest = 600s, .after_first = 1ms});
     CHECK_FALSE(ended[0].was_ended);
+    CHECK(ended[1].was_ended);
+}
+
+TEST_CASE("commands get the end of their input once all have put out enough") {
+    const auto answer = [](const std::vector<Ended>& so_far) -> std::optional<std::string> {
+        const bool is_enough = so_far[0].out == "a1\n" && so_far[1].out == "b1\n";
+        return is_enough ? std::optional<std::string>{"2\n"} : std::nullopt;
+    };
+    const auto script = [](const std::string& name) {
+        Command command = shell("read x; echo " + name + "$x; read y; echo $y; cat");
+        command.input = "1\n";
+        return command;
+    };
+    const auto ended = run({script("a"), script("b")}, {.longest = 60s, .last_input = answer});
+    CHECK(ended[0].out == "a1\n2\n");
+    CHECK(ended[1].out == "b1\n2\n");
+    CHECK(ended[1].is_over);
+    CHECK_FALSE(ended[1].was_ended);
+}
+
+TEST_CASE("a command that ends is seen to be over while others wait for their input") {
+    bool was_seen = false;
+    const auto ended =
+        run({shell("exec cat"), shell("echo gone; exit 4")},
+            {.longest = 60s, .last_input = [&](const std::vector<Ended>& so_far) {
+                 was_seen = so_far[1].is_over && so_far[1].out == "gone\n" &&
+                            so_far[1].code == 4 && !so_far[0].is_over;
+                 return was_seen ? std::optional<std::string>{""} : std::nullopt;
+             }});
+    CHECK(was_seen);
+    CHECK(ended[0].code == 0);
+    CHECK_FALSE(ended[0].was_ended);
+}
+
+TEST_CASE("with nothing more to read a command has only so long") {
+    const auto nothing = [](const std::vector<Ended>&) { return std::optional{std::string{}}; };
+    const auto ended = run({shell("exec sleep 600"), shell("exec sleep 600")},
+                           {.longest = 600s, .after_first = 1ms, .last_input = nothing});
+    CHECK(ended[0].was_ended);
     CHECK(ended[1].was_ended);
 }

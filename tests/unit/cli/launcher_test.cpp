@@ -28,7 +28,8 @@ TEST_CASE("every launcher but none has a name") {
     CHECK(read_launcher("clush") == Launcher::clush);
     CHECK_FALSE(read_launcher("none"));
     CHECK_FALSE(read_launcher("rsh"));
-    CHECK(to_string(Launcher::pdsh) == "pdsh");
+    CHECK_FALSE(read_launcher("pdsh"));  // It passes no input to the nodes.
+    CHECK(to_string(Launcher::srun) == "srun");
 }
 
 TEST_CASE("ssh has a command line for each node, the others one for all") {
@@ -39,12 +40,11 @@ TEST_CASE("ssh has a command line for each node, the others one for all") {
     CHECK(ssh[1][ssh[1].size() - 2] == "n3");
     CHECK_THAT(ssh[0], VectorContains(std::string{"-oConnectTimeout=7"}));
     CHECK_THAT(ssh[0], VectorContains(std::string{"-oBatchMode=yes"}));
-    for (const Launcher one : {Launcher::pdsh, Launcher::clush}) {
-        const auto line = launch_lines(one, launch());
-        REQUIRE(line.size() == 1);
-        CHECK_THAT(line[0], VectorContains(std::string{"n1,n3,n10"}));
-        CHECK(line[0].back() == "echo 'a b'");
-    }
+    const auto clush = launch_lines(Launcher::clush, launch());
+    REQUIRE(clush.size() == 1);
+    CHECK(clush[0][1] == "PYTHONUNBUFFERED=1");
+    CHECK_THAT(clush[0], VectorContains(std::string{"n1,n3,n10"}));
+    CHECK(clush[0].back() == "echo 'a b'");
 }
 
 TEST_CASE("srun starts one task a node, without a job only where that is wanted") {
@@ -52,7 +52,7 @@ TEST_CASE("srun starts one task a node, without a job only where that is wanted"
     auto line = launch_lines(Launcher::srun, step).front();
     CHECK_THAT(line, VectorContains(std::string{"--ntasks=3"}));
     CHECK_THAT(line, VectorContains(std::string{"--nodelist=n1,n3,n10"}));
-    CHECK_THAT(line, VectorContains(std::string{"--mpi=pmix"}));
+    CHECK_THAT(line, VectorContains(std::string{"--input=all"}));
     CHECK_THAT(line, !VectorContains(std::string{"--no-allocate"}));
     step.is_without_job = true;
     line = launch_lines(Launcher::srun, step).front();
@@ -61,7 +61,7 @@ TEST_CASE("srun starts one task a node, without a job only where that is wanted"
 
 TEST_CASE("lines belong to the node before the colon, others to no node") {
     const auto said =
-        lines_by_node("n3: one: two\nn1: x\npdsh@login: n1: gone\nn1\n\nn99: y", kNodes);
+        lines_by_node("n3: one: two\nn1: x\nclush@login: n1: gone\nn1\n\nn99: y", kNodes);
     REQUIRE(said.size() == 2);
     CHECK(said[0].node == 1);
     CHECK(said[0].text == "one: two");
@@ -72,14 +72,15 @@ TEST_CASE("srun's tasks print their node") {
     const Ended ended{
         .out = "1: stagecast-node n1\n0: stagecast-node n10\n1: {\"rank\":1}\nx: y\n",
         .err = "0: stagecast-worker: no room\nsrun: error: n10: task 0: Exited\n"};
-    CHECK(nodes_by_task(ended.out) == std::vector<std::string>{"n10", "n1"});
+    const std::map<std::size_t, std::string> tasks{{0, "n10"}, {1, "n1"}};
+    CHECK(nodes_of_tasks(ended.out) == tasks);
     const auto heard = heard_by_node(Launcher::srun, {ended}, kNodes);
     REQUIRE(heard.size() == 3);
     CHECK(heard[0].out.size() == 2);
     CHECK(complaint(heard[2], "none") == "no room");
     CHECK(heard[1].out.empty());
     CHECK(complaint(heard[1], "none") == "none");
-    CHECK(nodes_by_task("00: stagecast-node n1\n") == std::vector<std::string>{"n1"});
+    CHECK(nodes_of_tasks("00: stagecast-node n1\n").at(0) == "n1");
 }
 
 TEST_CASE(
@@ -99,7 +100,7 @@ TEST_CASE(
                Contains("its login shell ended without starting the worker"));
     CHECK_THAT(why(Launcher::ssh, 1), Contains("its login shell ended"));
     // One process for all nodes says nothing of a single one.
-    CHECK_THAT(why(Launcher::pdsh, 0), Contains("does not answer pdsh"));
+    CHECK_THAT(why(Launcher::clush, 0), Contains("does not answer clush"));
     CHECK_THAT(why(Launcher::clush, 255, true), Contains("did not start the worker by clush"));
 }
 

@@ -38,9 +38,9 @@ TEST_CASE("a push needs nodes, one source and one absolute destination") {
 }
 
 TEST_CASE("a push may be carried by a launcher") {
-    const auto options = parsed({"-w", "n1", "--launcher=pdsh", "--interface=ib0", "a", "/b"});
+    const auto options = parsed({"-w", "n1", "--launcher=clush", "--interface=ib0", "a", "/b"});
     REQUIRE(options);
-    CHECK(options->launcher == Launcher::pdsh);
+    CHECK(options->launcher == Launcher::clush);
     CHECK(options->interface == "ib0");
     CHECK(options->mode == PushMode::push);
 }

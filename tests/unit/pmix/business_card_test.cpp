@@ -21,9 +21,6 @@ TEST_CASE("a card comes back as it was made") {
     SECTION("without a name") {
         card.node.clear();
     }
-    SECTION("with a credential") {
-        card.key_credential = std::string(2048, 'M');
-    }
     SECTION("with an offer") {
         card.offer.resize(kMaxCardOfferBytes, std::byte{7});
     }
@@ -49,17 +46,26 @@ TEST_CASE("a card's bytes are those of the page") {
     for (int i = 0; i < 16; ++i) {
         page.u8(0xab);
     }
-    page.u8(1).u8(1).u32(2).u8('n').u8('3').u32(0);
+    page.u8(1).u8(1).u32(2).u8('n').u8('3');
     page.u32(2).u8(0xca).u8(0xfe).u8(3).u8(2);
     page.u32(3).u8('u').u8('d').u8('p').u32(2).u8(0xbe).u8(0xef);
     page.u32(3).u8('t').u8('c').u8('p').u32(1).u8(5);
     CHECK(encode_card(card) == page.take());
 }
 
+TEST_CASE("a launcher gives a card its rank") {
+    std::vector<std::byte> card = encode_card(card_of(7));
+    put_rank(card, Rank{0x0102});
+    CHECK(decode_card(card)->rank == Rank{0x0102});
+    put_rank(card, Rank{7});
+    CHECK(card == encode_card(card_of(7)));
+    std::vector<std::byte> none(2, std::byte{1});
+    put_rank(none, Rank{7});
+    CHECK(none == std::vector<std::byte>(2, std::byte{1}));
+}
+
 TEST_CASE("no part of a card is a card") {
-    Card card = card_of(7);
-    card.key_credential = "MUNGE:abc:";
-    const std::vector<std::byte> whole = encode_card(card);
+    const std::vector<std::byte> whole = encode_card(card_of(7));
     for (std::size_t length = 0; length < whole.size(); ++length) {
         CAPTURE(length);
         CHECK_FALSE(decode_card(Bytes{whole}.first(length)));
@@ -108,8 +114,6 @@ TEST_CASE("invalid fields are refused on both sides") {
         [](Card& card) { card.node = "two words"; },
         [](Card& card) { card.node = "n\n1"; },
         [](Card& card) { card.node = std::string(256, 'n'); },
-        [](Card& card) { card.key_credential = "x\x1b[2J"; },
-        [](Card& card) { card.key_credential = std::string(2049, 'M'); },
     };
     for (std::size_t i = 0; i < lies.size(); ++i) {
         CAPTURE(i);

@@ -40,6 +40,19 @@ TEST_CASE("the carried table is the group's") {
     CHECK(carrier.given == encode_card(card_of(1)));
 }
 
+TEST_CASE("the carrier may give the own card another rank, and nothing else") {
+    CardTable table{card_of(0), card_of(2), card_of(1)};
+    table[1].rank = Rank{1};
+    table[2].rank = Rank{2};
+    Carrier carrier{encode_cards(table)};
+    const Result<CardTable> cards = collect(carrier, 3);
+    REQUIRE(cards);
+    CHECK((*cards)[2].incarnation == card_of(1).incarnation);
+    table[2].node = "n9";
+    Carrier other{encode_cards(table)};
+    CHECK_FALSE(collect(other, 3));
+}
+
 TEST_CASE("a table of another time or group is not taken") {
     CardTable table = cards_of(3);
     SECTION("another incarnation of us") {

@@ -10,23 +10,16 @@ TEST_CASE("every combination of facts has one way to exchange cards") {
     constexpr std::size_t kMost = kMembersWithoutPmix - 1;
     struct Row {
         const char* of;
-        WireUpFacts facts;  // daemons, host list, PMIx, root, members
+        WireUpFacts facts;  // PMIx, root, members
         WireUpKind kind;
     };
     constexpr Row kRows[] = {
-        {"a job", {true, false, true, false, kFew}, WireUpKind::pmix},
-        {"a large job", {true, false, true, false, kMost}, WireUpKind::pmix},
-        {"a larger job", {true, false, true, false, kMost + 1}, WireUpKind::control_tree},
-        {"a job on one node", {true, false, true, false, 1}, WireUpKind::control_tree},
-        {"a job whose nodes have no PMIx host",
-         {true, false, false, false, kFew},
-         WireUpKind::control_tree},
-        {"root's job, and a push", {true, false, true, true, kFew}, WireUpKind::control_tree},
-        {"an engine under srun", {false, false, true, false, 0}, WireUpKind::pmix},
-        {"root's engine under mpirun", {false, false, true, true, 0}, WireUpKind::pmix},
-        {"an engine with --hosts=", {false, true, false, false, 0}, WireUpKind::host_list},
-        {"an engine with both", {false, true, true, false, 0}, WireUpKind::host_list},
-        {"an engine with neither", {false, false, false, false, 0}, WireUpKind::none},
+        {"a job", {true, false, kFew}, WireUpKind::pmix},
+        {"a large job", {true, false, kMost}, WireUpKind::pmix},
+        {"a larger job", {true, false, kMost + 1}, WireUpKind::control_tree},
+        {"a job on one node", {true, false, 1}, WireUpKind::control_tree},
+        {"a job whose nodes have no PMIx host", {false, false, kFew}, WireUpKind::control_tree},
+        {"root's job, and a push", {true, true, kFew}, WireUpKind::control_tree},
     };
     for (const Row& row : kRows) {
         INFO(row.of);
