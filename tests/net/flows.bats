@@ -74,7 +74,7 @@ print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("flow_packe
 }
 
 @test "an unauthorised peer's packets at every flow's port are counted, and change nothing" {
-  source_file 20000000
+  source_file 60000000   # on its way while the packets come
   group --rate-max=100mbit --flows=4
   wait_for 10 group_seen n1
   [ "$(wc -w <<< "$PORTS")" -ge 4 ]
