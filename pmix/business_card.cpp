@@ -200,6 +200,14 @@ Result<CardTable> decode_cards(Bytes bytes) {
     return cards;
 }
 
+std::vector<std::string> claims_of(const Card& card) {
+    std::vector<std::string> claims{text_of(card.incarnation)};
+    for (const CardPlace& place : card.places) {
+        claims.push_back(place.fabric + ' ' + text_of(place.bytes));
+    }
+    return claims;
+}
+
 Status check_cards(const CardTable& cards) {
     if (cards.empty() || cards.size() > kMaxCards) {
         return bad_card("a group has 1 to " + std::to_string(kMaxCards) + " members");

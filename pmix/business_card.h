@@ -85,6 +85,9 @@ void put_rank(MutableBytes card, Rank rank);
 /// Fails (Blame::internal) unless it is a whole table: see check_cards().
 [[nodiscard]] Result<CardTable> decode_cards(Bytes bytes);
 
+/// What no two cards of a table may have alike: incarnation, and places.
+[[nodiscard]] std::vector<std::string> claims_of(const Card& card);
+
 /// Fails, naming the ranks, unless the table is complete: each rank once and at its index, no
 /// incarnation and no place twice.
 [[nodiscard]] Status check_cards(const CardTable& cards);

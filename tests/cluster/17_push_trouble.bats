@@ -97,6 +97,10 @@ teardown() { push_ends; }
   grep -q '2 of 2 nodes have .*, 1 unchanged)' "$WORK/said"
   lab on n1 rm /var/tmp/images/other
   has image n1 n2
+  # A bit that these nodes refuse is refused, though the bytes are there.
+  chmod u+s "$WORK/image"
+  run -2 push n0 -w 'n[1-2]' image /var/tmp/images/image
+  grep -q 'node n2: .*set-user-id' "$WORK/said" || { cat "$WORK/said"; false; }
 }
 
 @test "an unchanged tree is sent nothing, a tree with one changed file again" {
@@ -115,6 +119,9 @@ teardown() { push_ends; }
   [ "$(jq -c '[.done, .unchanged, .rounds]' "$WORK/said")" = '[4,2,1]' ]
   [ "$(lab on n1 stat -c %u /var/tmp/images/tree/more)" = 0 ]
   [ "$(lab on n2 readlink /var/tmp/images/tree/link)" = a/b/data ]
+  chmod u+s "$WORK/tree/more"
+  run -2 push n0 -w 'n[1-2]' tree /var/tmp/images/
+  grep -q 'node n2: .*set-user-id' "$WORK/said" || { cat "$WORK/said"; false; }
 }
 
 @test "a tree, to nodes that a file names, from one that is none of them" {

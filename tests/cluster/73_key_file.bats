@@ -195,7 +195,7 @@ starts_not() {
 @test "doctor judges the file, and on a login node asks for none" {
   local rc=0
   run -0 lab on n1 /srv/stagecast/bin/stagecast doctor
-  [[ $output == *"ok     AuthKeyFile: $KEY is root's alone"* ]] || { echo "$output"; false; }
+  [[ $output == *"ok     AuthKeyFile: $KEY is closed to other users"* ]] || { echo "$output"; false; }
   [[ $output == *'ok     PMIx: is not used with AuthKeyFile='* ]]
   [[ $output != *munge:* ]]
   lab on n1 -u alice /srv/stagecast/bin/stagecast doctor --local > "$WORK/said" || true

@@ -64,7 +64,8 @@ Finding check_login(const Config& config) {
     const auto key = read_shared_key(file, auth_key_rule(config.slurm_user));
     return key ? fine(subject,
                       file +
-                          " is root's alone; that the other nodes have the same file and "
+                          " is closed to other users; that the other nodes have the same file "
+                          "and "
                           "time, `stagecast doctor --multicast` tells")
                : wrong(subject, key.error().sentence());
 }

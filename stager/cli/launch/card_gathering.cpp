@@ -37,11 +37,11 @@ std::optional<std::string> CardGathering::look(const std::vector<Ended>& so_far,
 /// Only whole lines; the rest is heard with its end.
 void CardGathering::hear(std::size_t command, const std::string& output) {
     const std::size_t begin = heard_[command];
-    const std::size_t end = std::max(begin, output.rfind('\n') + 1);
-    const std::string text = output.substr(begin, end - begin);
-    heard_[command] = end;
+    const std::string_view fresh = std::string_view{output}.substr(begin);
+    const std::string text{fresh.substr(0, fresh.rfind('\n') + 1)};
+    heard_[command] = begin + text.size();
     if (launcher_ == Launcher::srun) {
-        tasks_.merge(nodes_of_tasks(text));
+        tasks_ = nodes_of_tasks(text, std::move(tasks_));
         for (const SaidLine& line : lines_by_task(text, tasks_, names_)) {
             take(line.node, line.text);
         }
@@ -67,6 +67,13 @@ void CardGathering::take(std::size_t rank, const std::string& line) {
         why_[rank] = decoded.error().sentence() +
                      "; install the same release of stagecast there as here";
         return;
+    }
+    for (const std::string& claim : claims_of(*decoded)) {
+        if (!claimed_.insert(claim).second) {
+            why_[rank] =
+                "its card has the incarnation, or the address and port, of another node";
+            return;
+        }
     }
     cards_[rank] = *std::move(card);
 }

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class CardGathering {
     std::vector<std::string> names_;
     Duration longest_;
     std::vector<std::vector<std::byte>> cards_;  ///< By rank; empty: has not come.
+    std::set<std::string> claimed_;              ///< claims_of() all of them.
     std::vector<std::string> why_;
     std::vector<std::size_t> heard_;             ///< Bytes of each command's output.
     std::map<std::size_t, std::string> tasks_;   ///< The nodes of srun's tasks.

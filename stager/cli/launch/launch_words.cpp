@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace stage {
 namespace {
@@ -123,15 +124,22 @@ std::string saying_node(const std::string& command) {
     return std::string{"echo \""} + kNodeWord + "$SLURMD_NODENAME\"; " + command;
 }
 
-std::map<std::size_t, std::string> nodes_of_tasks(const std::string& output) {
-    std::map<std::size_t, std::string> nodes;
+std::map<std::size_t, std::string> nodes_of_tasks(const std::string& output,
+                                                  std::map<std::size_t, std::string> known) {
+    std::set<std::string> claimed;
+    for (const auto& [task, node] : known) {
+        claimed.insert(node);
+    }
     for (const std::string& line : lines_of(output)) {
         const auto task = task_line(line);
-        if (task && task->text.starts_with(kNodeWord)) {
-            nodes[task->task] = task->text.substr(std::string_view{kNodeWord}.size());
+        if (task && task->text.starts_with(kNodeWord) && !known.contains(task->task)) {
+            std::string node = task->text.substr(std::string_view{kNodeWord}.size());
+            if (claimed.insert(node).second) {
+                known.emplace(task->task, std::move(node));
+            }
         }
     }
-    return nodes;
+    return known;
 }
 
 std::vector<SaidLine> lines_by_task(const std::string& text,

@@ -37,8 +37,10 @@ inline constexpr int kCardsWithin = 3;
 /// Makes srun's tasks print their node before they run `command`.
 [[nodiscard]] std::string saying_node(const std::string& command);
 
-/// The nodes of srun's tasks, as far as the tasks have printed them.
-[[nodiscard]] std::map<std::size_t, std::string> nodes_of_tasks(const std::string& output);
+/// Adds the nodes of srun's tasks to `known`, as far as the tasks have printed them. A task's
+/// first word counts, and the first task that claims a node.
+[[nodiscard]] std::map<std::size_t, std::string> nodes_of_tasks(
+    const std::string& output, std::map<std::size_t, std::string> known = {});
 /// Splits srun's output, "3: text"; lines of no task of these nodes are left out.
 [[nodiscard]] std::vector<SaidLine> lines_by_task(
     const std::string& text,

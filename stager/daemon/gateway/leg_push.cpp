@@ -117,6 +117,7 @@ std::string LegPush::name_of_gateway() const {
 
 void LegPush::ask_next() {
     token_ = random_value<PushToken>();
+    asks_digest_ = false;
     const NamedText& route = gateways_.front();
     auto link = services_.dialer.dial(route.name, route.value, [this] { on_change(); });
     if (!link) {
@@ -176,6 +177,7 @@ void LegPush::on_message(const TreeMessage& message) {
 /// Nodes that have the files already need none of them. The source is read once, however often
 /// gateways ask.
 void LegPush::tell_digest() {
+    asks_digest_ = true;
     if (digest_) {
         link_->send(encode(TreeMessage{*digest_}));
     } else if (!is_reading_) {
@@ -186,7 +188,7 @@ void LegPush::tell_digest() {
             PreflightOrder{.specs = request_.specs, .is_source = true, .compares = true},
             [this](const Result<WorkerLook>& look) {
                 digest_ = look ? DigestMessage{look->bytes, look->digest} : DigestMessage{};
-                if (link_ && !ended_) {
+                if (link_ && asks_digest_ && !ended_) {
                     link_->send(encode(TreeMessage{*digest_}));
                 }
             });

@@ -70,6 +70,7 @@ class LegPush final : public PushPart {
     WorkerLook source_;
     std::optional<DigestMessage> digest_;  ///< That of its content, once read.
     bool is_reading_ = false;
+    bool asks_digest_ = false;  ///< The first of gateways_ does.
     PushToken token_{};
     std::unique_ptr<DrivenLink> link_;  ///< To the first of gateways_.
     std::optional<StageKey> leg_;

@@ -89,6 +89,8 @@ void Passages::begin(Place entry, const std::shared_ptr<const UniqueFd>& file) {
         entry->pulse->set(basics_.loop.now() + kPulseEvery);
     });
     entry->pulse->set(basics_.loop.now() + kPulseEvery);
+    entry->digest_due =
+        std::make_unique<Alarm>(basics_.loop, [entry] { entry->push->compare_present({}); });
     entry->leg_due = std::make_unique<Alarm>(basics_.loop, [this, entry] {
         fail_leg(entry, "cluster " + cluster_of(entry->source) + " did not begin to send");
     });
@@ -111,10 +113,10 @@ void Passages::begin(Place entry, const std::shared_ptr<const UniqueFd>& file) {
     entry->push->begin();
 }
 
-/// The source knows whether what these nodes have is what it would send. (To read it may take
-/// as long as a disk takes for a whole file.)
+/// The source knows whether what these nodes have is what it would send. If it is not known in
+/// time, all of them are sent it.
 void Passages::on_present(Place entry) {
-    entry->leg_due->set(basics_.loop.now() + basics_.config.stage_timeout);
+    entry->digest_due->set(basics_.loop.now() + basics_.config.stage_timeout);
     entry->link->send(encode(TreeMessage{DigestMessage{}}));
 }
 
@@ -170,6 +172,7 @@ void Passages::on_push_end(Place entry) {
     const bool is_good = report.value("done", 0U) > 0;
     entry->is_push_over = true;
     entry->pulse->set(std::nullopt);
+    entry->digest_due->set(std::nullopt);
     std::string why = report.value("why", "");
     for (const auto& failed : report.value("failed", nlohmann::json::array())) {
         why = why.empty() ? "node " + failed.value("node", "?") + ": " + failed.value("why", "")

@@ -43,7 +43,8 @@ class Passages {
         std::optional<Passage> passage;
         std::unique_ptr<Push> push;
         std::unique_ptr<Alarm> pulse;
-        std::unique_ptr<Alarm> leg_due;  ///< Until the source has answered, the leg has begun.
+        std::unique_ptr<Alarm> digest_due;  ///< From the question for it.
+        std::unique_ptr<Alarm> leg_due;     ///< Until the leg has begun.
         bool is_leg_over = false;
         bool is_push_over = false;
     };

@@ -70,7 +70,7 @@ LocalPreflight::LocalPreflight(const Basics& basics,
     }
     worker_ = std::move(*started);
     worker_->send(setup_of(basics.config, order));
-    if (!order.compares) {
+    if (!order.compares || order.is_limited) {
         limit_.set(loop_.now() + basics.config.stage_timeout);
     }
 }

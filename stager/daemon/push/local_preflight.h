@@ -17,6 +17,7 @@ struct PreflightOrder {
     std::string specs;
     bool is_source = false;  ///< At the source; else at the destination.
     bool compares = false;   ///< Reads all of the files.
+    bool is_limited = true;  ///< Whether a comparison must end within StageTimeout, too.
     std::vector<std::byte> manifest{};
 };
 
@@ -25,9 +26,9 @@ class LocalPreflight {
     using OnDone = std::function<void(Result<WorkerLook>)>;
 
     /// The loop calls `on_done` once, which may destroy the object. A check that takes longer
-    /// than StageTimeout (its disk hangs) has failed; a comparison reads whole files, and may
-    /// take as long as the node that asked for it waits. Destroying the object before ends the
-    /// worker. Both references outlive the object.
+    /// than StageTimeout (its disk hangs) has failed. A comparison for the user reads
+    /// whole files, and may take as long as the node that asked for it waits. Destroying the
+    /// object before ends the worker. Both references outlive the object.
     LocalPreflight(const Basics& basics,
                    UserClosers& closers,
                    const PreflightOrder& order,

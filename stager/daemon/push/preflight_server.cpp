@@ -96,6 +96,7 @@ void PreflightServer::begin_unless(const std::optional<std::string>& objection,
         PreflightOrder{.specs = message.specs,
                        .is_source = false,
                        .compares = message.mode == PushMode::compare,
+                       .is_limited = false,
                        .manifest = message.manifest},
         [this, key](const Result<WorkerLook>& look) { on_done(key, look); });
 }

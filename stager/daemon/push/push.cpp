@@ -90,8 +90,10 @@ void Push::begin() {
 }
 
 void Push::look_at_source(bool compares, LocalPreflight::OnDone on_done) {
-    const PreflightOrder order{
-        .specs = request_.specs, .is_source = true, .compares = compares};
+    const PreflightOrder order{.specs = request_.specs,
+                               .is_source = true,
+                               .compares = compares,
+                               .is_limited = request_.mode != PushMode::compare};
     source_look_ =
         std::make_unique<LocalPreflight>(basics_, services_.closers, order, std::move(on_done));
 }
@@ -122,6 +124,9 @@ void Push::resolve() {
 
 /// If Slurm does not answer, its earlier answers are used.
 void Push::on_resolved(const Result<SlurmAnswer>& answer) {
+    if (phase_ != Phase::asking) {
+        return;
+    }
     const auto* resolved = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
     for (const SlurmNode& node : resolved != nullptr ? *resolved : std::vector<SlurmNode>{}) {
         Node* known = nodes_.called(node.name);
@@ -168,6 +173,7 @@ void Push::look_here() {
         PreflightOrder{.specs = request_.specs,
                        .is_source = false,
                        .compares = request_.mode == PushMode::compare,
+                       .is_limited = false,
                        .manifest = source_.manifest},
         [this](const Result<WorkerLook>& look) {
             on_answer(*nodes_.called(own_),
@@ -220,7 +226,8 @@ void Push::on_one_more() {
     if (--open_looks_ > 0 || phase_ != Phase::asking) {
         return;
     }
-    if (!nodes_.have_present()) {
+    awaits_digest_ = nodes_.have_present();
+    if (!awaits_digest_) {
         send();
     } else if (passed_) {
         passed_->on_present();
@@ -232,7 +239,7 @@ void Push::on_one_more() {
 }
 
 void Push::compare_present(const WorkerLook& source) {
-    if (phase_ != Phase::asking || open_looks_ > 0) {
+    if (phase_ != Phase::asking || !std::exchange(awaits_digest_, false)) {
         return;
     }
     nodes_.finish_present(source.bytes, source.digest);

@@ -106,6 +106,7 @@ class Push final : public PushPart {
     std::optional<std::string> why_;  ///< Why the whole push fails.
     WorkerLook source_;
     PushToken token_ = random_value<PushToken>();
+    bool awaits_digest_ = false;  ///< The source's, while some nodes may have its files.
     unsigned open_looks_ = 0;  ///< The other nodes' preflight, the check of this node's disk.
     std::optional<StageKey> round_;
     std::vector<std::string> members_;  ///< The names of the round's members, by rank.

@@ -13,9 +13,16 @@
 namespace stage {
 namespace {
 
-/// A push replaces a link at the destination, whatever it leads to, and removes the part that
-/// an interrupted one left.
-bool may_stay(const TargetPlace& place) {
+/// Whether a push would leave such files alone: without owners one with set-id bits is refused,
+/// and of a tree the source's digest says nothing of owners.
+bool may_be_present(const ManifestEntry& sent, bool keeps_owners) {
+    return sent.trouble.empty() &&
+           (keeps_owners ? !sent.is_tree() : (sent.mode & kSetIdBits) == 0);
+}
+
+/// What is seen without reading. A push replaces a link at the destination, whatever it leads
+/// to, and removes the part that an interrupted one left.
+bool may_stay(const TargetPlace& place, const ManifestEntry& sent) {
     const auto directory = open_target_directory(place);
     if (!directory) {
         return false;
@@ -24,13 +31,15 @@ bool may_stay(const TargetPlace& place) {
     struct stat part {};
     const int at = directory->fd.get();
     return ::fstatat(at, place.name().c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+           (sent.is_tree()
+                ? S_ISDIR(status.st_mode)
+                : S_ISREG(status.st_mode) && status.st_mtim.tv_sec == sent.mtime.seconds) &&
            ::fstatat(at, partial_name(place.name()).c_str(), &part, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 /// A tree's attributes are in its index, which is read with its content.
 bool may_be(const ManifestEntry& copy, const ManifestEntry& sent, bool keeps_owners) {
-    if (!sent.trouble.empty() || copy.is_tree() != sent.is_tree() || copy.size != sent.size ||
+    if (copy.is_tree() != sent.is_tree() || copy.size != sent.size ||
         copy.mtime != sent.mtime) {
         return false;
     }
@@ -81,7 +90,11 @@ PresentFiles present_files(const Orders& orders,
                            Interrupts& interrupts,
                            Instant until) {
     const auto sent = decode_manifest(manifest);
-    if (!sent || !std::ranges::all_of(orders.places_outside(), may_stay)) {
+    const auto places = orders.places_outside();
+    // (A push has one source and one destination.)
+    if (!sent || sent->entries.size() != 1 || places.size() != 1 ||
+        !may_be_present(sent->entries.front(), keeps_owners) ||
+        !may_stay(places.front(), sent->entries.front())) {
         return {};
     }
     const auto copy = open_copy(orders);

@@ -45,6 +45,19 @@ TEST_CASE("by ssh each command has one member, the source's first") {
     CHECK(gathering.why(1).empty());
 }
 
+TEST_CASE("a card with the place of another node's is its sender's failure, and no other's") {
+    CardGathering gathering{Launcher::ssh, {"", "n1", "n2"}, 9s};
+    std::vector<Ended> heard(3);
+    heard[0].out = said(0);
+    heard[1].out = said(1);
+    CHECK_FALSE(gathering.look(heard, kBegin));
+    heard[2].out = said(1);
+    CHECK(gathering.look(heard, kBegin) == "");
+    CHECK_THAT(gathering.why(2), Contains("of another node"));
+    CHECK(gathering.why(0).empty());
+    CHECK(gathering.why(1).empty());
+}
+
 TEST_CASE("by clush lines have their node's name, and this host's source none") {
     CardGathering gathering{Launcher::clush, {"", "n1", "n2"}, 9s};
     std::vector<Ended> heard(2);

@@ -83,6 +83,13 @@ TEST_CASE("srun's tasks print their node") {
     CHECK(nodes_of_tasks("00: stagecast-node n1\n").at(0) == "n1");
 }
 
+TEST_CASE("a task of srun is of one node only, and a node has one task") {
+    const std::map<std::size_t, std::string> tasks{{0, "n10"}, {1, "n1"}};
+    CHECK(nodes_of_tasks("0: stagecast-node n10\n1: stagecast-node n1\n1: stagecast-node n2\n"
+                         "2: stagecast-node n1\n") == tasks);
+    CHECK(nodes_of_tasks("0: stagecast-node n3\n3: stagecast-node n10\n", tasks) == tasks);
+}
+
 TEST_CASE(
     "a node that does not start the worker is distinguished from one that does not answer") {
     const auto why = [](Launcher launcher, int code, bool was_ended = false) {

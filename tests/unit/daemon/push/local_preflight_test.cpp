@@ -21,7 +21,8 @@ void install_hanging_worker(ServicesWorld& world) {
 
 }  // namespace
 
-TEST_CASE("a look that hangs fails by StageTimeout, a comparison has its time", "[root]") {
+TEST_CASE("a look that hangs fails by StageTimeout, a comparison for the user has its time",
+          "[root]") {
     if (!is_root()) {
         return;
     }
@@ -31,8 +32,15 @@ TEST_CASE("a look that hangs fails by StageTimeout, a comparison has its time", 
     const PreflightOrder look{.specs = "1;-,/a,"};
     PreflightOrder compare = look;
     compare.compares = true;
+    PreflightOrder limited = compare;
+    compare.is_limited = false;
     std::optional<Result<WorkerLook>> looked;
+    std::optional<Result<WorkerLook>> read;
     bool is_compared = false;
+    const LocalPreflight reading{world.services->basics,
+                                 world.services->closers,
+                                 limited,
+                                 [&](Result<WorkerLook> result) { read = std::move(result); }};
     const LocalPreflight comparing{world.services->basics,
                                    world.services->closers,
                                    compare,
@@ -41,8 +49,9 @@ TEST_CASE("a look that hangs fails by StageTimeout, a comparison has its time", 
         world.services->basics, world.services->closers, look, [&](Result<WorkerLook> result) {
             looked = std::move(result);
         }};
-    world.run_until([&] { return looked.has_value(); });
+    world.run_until([&] { return looked.has_value() && read.has_value(); });
     REQUIRE_FALSE(*looked);
+    CHECK_FALSE(*read);
     CHECK_THAT(looked->error().sentence(), Catch::Contains("StageTimeout"));
     CHECK_FALSE(is_compared);
 }
