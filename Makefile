@@ -1,6 +1,6 @@
 # stagecast: one Makefile, few words.
 #
-#   make          the plugin, the daemon, the worker, the PMIx host, into build/
+#   make          the plugin, the daemon, the worker, the PMIx host, into build/; DEBUG=-g
 #   make deps     installs the Debian packages (root); all, check and demo do it by themselves
 #   make deps-build   only those that the programs and a package of them are built with
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
@@ -145,8 +145,11 @@ LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack
 PIE     := -pie
 endif
 
+# A stack has files and lines; with all variables (-g) compiling takes half as long again.
+DEBUG    ?= -g1
 INCLUDES := -I. $(CATCH_INC) $(SLURM_INC) $(PMIX_INC)
-CXXFLAGS := -std=c++20 -g -pthread -D_GLIBCXX_ASSERTIONS $(RELEASE) $(WARNINGS) $(INCLUDES)
+CXXFLAGS := -std=c++20 $(DEBUG) -pthread -D_GLIBCXX_ASSERTIONS $(RELEASE) $(WARNINGS) \
+  $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
   -larchive -lz -llz4 -llzma -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB) \
@@ -257,7 +260,7 @@ $(SIM): $(sim_ring)
 $(sim_ring): $(BUILD)/mpi/sim/%.o: $(wildcard stager/mpi/bcast/*.[ch] tests/sim/mpi/*.[ch]) \
         $(BUILD)/how
 	@echo "  C    $*"; mkdir -p $(@D)
-	@$(CXX) -x c -std=c11 -g -fexceptions $(RELEASE) -Wall -Wextra -Wconversion -Wshadow \
+	@$(CXX) -x c -std=c11 $(DEBUG) -fexceptions $(RELEASE) -Wall -Wextra -Wconversion -Wshadow \
 	    -Werror -Itests/sim/mpi -I. -c -o $@ $(filter %/$*.c,$^)
 
 $(DAEMON) $(UNIT) $(ROOM_UNIT) $(SIM): LIBS += $(SLURM_LIB)
@@ -285,7 +288,7 @@ $(MPI): $(BUILD)/libstagecast-mpi-%.so: $(BUILD)/mpi/%.o \
 	    -static-libgcc -Wl,--gc-sections -Wl,--exclude-libs,ALL \
 	    -Wl,--version-script=stager/mpi/exports.lds -Wl,-soname,$(@F).0 -o $@ \
 	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
-MPI_CFLAGS := -g -O2 -fPIC -fvisibility=hidden -fstack-protector-strong -Wall -Wextra \
+MPI_CFLAGS := $(DEBUG) -O2 -fPIC -fvisibility=hidden -fstack-protector-strong -Wall -Wextra \
   -Wconversion -Wshadow -Werror
 $(BUILD)/mpi/%.o: stager/mpi/stagecast_mpi.c stager/mpi/collectives.h stager/mpi/stagecast.h \
         $(BUILD)/how
@@ -320,27 +323,36 @@ $(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
 # part of "how": a clone that was moved is not made anew.)
 # (gcov finds its files by the places that the objects name.)
 placeless := $(if $(COVERAGE),,-ffile-prefix-map=$(CURDIR)=.)
-$(BUILD)/obj/%.o: %.cpp $(BUILD)/how
-	@echo "  CXX  $<"; mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -c -o $@ $<
 # What a library has is compiled once, for the programs, too.
-$(call objects,obj,$(call found,$(sort $(plugin) $(mpi) $(bcast)))): \
-  CXXFLAGS += $(SHARED_CXXFLAGS)
+in_library := $(call objects,obj,$(call found,$(sort $(plugin) $(mpi) $(bcast))))
+$(in_library): CXXFLAGS += $(SHARED_CXXFLAGS)
+# The headers of the standard library that most files include are compiled once, beforehand: for
+# programs, for what libraries have, and with Catch2 for unit tests, which are not optimised,
+# because that takes longer than it saves. A file names what it uses all the same: clang and the
+# sanitizers compile without (tests/tidy checks it, too).
+ifeq (,$(SAN)$(findstring clang,$(CXX)))
+in_unit     := $(call objects,obj,$(filter-out $(catch_main),$(filter tests/unit/%,\
+  $(unit_tests))))
+precompiled := $(foreach kind,program library unit,$(BUILD)/precompiled/$(kind).h)
+COMMON      := $(BUILD)/precompiled/program.h
+$(in_library): COMMON := $(BUILD)/precompiled/library.h
+$(in_unit):    COMMON := $(BUILD)/precompiled/unit.h
+$(BUILD)/precompiled/library.h.gch: CXXFLAGS += $(SHARED_CXXFLAGS)
+$(BUILD)/precompiled/unit.h.gch $(in_unit): CXXFLAGS += -O0 -U_FORTIFY_SOURCE
+$(call objects,obj,$(catch_main)): COMMON :=
+$(precompiled:%=%.gch): $(BUILD)/precompiled/%.h.gch: $(BUILD)/how
+	@mkdir -p $(@D) && echo '#include "$(common_$*)"' >$(@:.gch=)
+	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -MF $@.d -MT $@ -x c++-header -o $@ $(@:.gch=)
+common_program := etc/precompiled.h
+common_library := etc/precompiled.h
+common_unit    := tests/unit/common.h
+endif
+$(BUILD)/obj/%.o: %.cpp $(BUILD)/how $(precompiled:%=%.gch)
+	@echo "  CXX  $<"; mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(COMMON:%=-include %) $(placeless) -MMD -MP -c -o $@ $<
 placed := $(addprefix $(BUILD)/obj/,stager/config/table.o transport/os/installation.o)
 $(placed): CXXFLAGS += $(places)
 $(placed): $(BUILD)/places
-# Half the time that a unit test takes to compile would go into making it fast, and a third into
-# reading the headers that all include: those are compiled once, beforehand.
-ifeq (,$(SAN)$(findstring clang,$(CXX)))
-quickly := $(filter tests/unit/%,$(unit_tests))
-common  := $(BUILD)/obj/tests/unit/common.h
-$(call objects,obj,$(quickly)) $(common).gch: CXXFLAGS += -O0 -U_FORTIFY_SOURCE -g1
-$(call objects,obj,$(filter-out $(catch_main),$(quickly))): CXXFLAGS += -include $(common)
-$(call objects,obj,$(filter-out $(catch_main),$(quickly))): $(common).gch
-$(common).gch: tests/unit/common.h $(BUILD)/how
-	@mkdir -p $(@D) && echo '#include "$<"' >$(common)
-	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -MF $@.d -MT $@ -x c++-header -o $@ $(common)
-endif
 # Under the sanitizers Catch2's main warns out of libstdc++'s <regex>, falsely.
 $(call objects,obj,$(catch_main)): CXXFLAGS += -w
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)

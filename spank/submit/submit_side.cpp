@@ -367,7 +367,7 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
     }
     const auto facts = new_job ? handle.cluster_facts() : std::nullopt;
     if (const auto cluster = new_job ? other_cluster(handle, words, facts) : std::nullopt) {
-        handle.say(std::string{kOption} + ": paths are not checked here for cluster " +
+        handle.say("--stage-file: paths are not checked here for cluster " +
                    printable(*cluster));
         return line;
     }

@@ -6,6 +6,7 @@
 
 #include "transport/base/codec.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>

@@ -2,6 +2,8 @@
 
 #include "stager/files/manifest/tree_index.h"
 
+#include <algorithm>
+
 namespace stage {
 
 Result<std::vector<std::string>> member_parts(std::string_view name) {

@@ -3,6 +3,7 @@
 #include "stager/files/manifest/manifest.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace stage {

@@ -3,6 +3,8 @@
 #include "stager/control/frame.h"
 #include "transport/base/prng.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace stage;

@@ -2,6 +2,8 @@
 
 #include "stager/spec/destination.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace stage;

@@ -6,6 +6,8 @@
 #include "tests/unit/root.h"
 #include "tests/unit/scarce.h"
 
+#include <algorithm>
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

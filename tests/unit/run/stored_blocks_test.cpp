@@ -4,6 +4,8 @@
 #include "transport/base/prng.h"
 #include "transport/run/object/own_memory.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 namespace stage {

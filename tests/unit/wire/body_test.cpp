@@ -5,6 +5,8 @@
 #include "transport/wire/packet.h"
 #include "transport/wire/tlv.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace stage;
