@@ -3,11 +3,10 @@
 #include "stager/files/manifest/manifest.h"
 #include "stager/files/targets/new_target.h"
 #include "stager/mpi/addresses/host_addresses.h"
-#include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/broadcast/work.h"
 #include "stager/worker/called/call_channel.h"
 #include "stager/worker/called/call_settings.h"
-#include "stager/worker/engine/engine_connect.h"
+#include "stager/worker/engine/engine_member.h"
 #include "stager/worker/engine/engine_place.h"
 #include "transport/base/hex.h"
 #include "transport/base/random_value.h"
@@ -40,6 +39,21 @@ std::string temporary_mark(const seal::GroupKey& key) {
     return "mpi-" + to_hex(seal::derive(key, {}, {}).iv);
 }
 
+CallEnd end_of(const core::Outcome& outcome, const CallGroup& group) {
+    if (outcome.phase == core::Phase::released && !outcome.why) {
+        return {.is_good = true,
+                .is_held = true,
+                .is_of_other = false,
+                .culprit = group.own,
+                .why = {}};
+    }
+    return {.is_good = false,
+            .is_of_other = outcome.culprit != group.own && outcome.culprit.index() < group.size,
+            .culprit = outcome.culprit,
+            .why = outcome.why ? outcome.why->sentence()
+                               : "the broadcast ended without saying why"};
+}
+
 /// One node's part of a call, from its first message to its last.
 class CalledEngine final : public Watcher {
   public:
@@ -63,7 +77,6 @@ class CalledEngine final : public Watcher {
     [[nodiscard]] SinkConfig sink_config(Rank node, std::uint16_t nodes) const;
     [[nodiscard]] Result<EngineGroup> group_of(const CallGroup& group);
     [[nodiscard]] Status take_part();
-    [[nodiscard]] CallEnd end_of(const core::Outcome& outcome, const EngineGroup& group) const;
 
     Interrupts& interrupts_;
     CallChannel& channel_;
@@ -228,28 +241,13 @@ Result<EngineGroup> CalledEngine::group_of(const CallGroup& call) {
 Status CalledEngine::take_part() {
     TRY(auto call, channel_.next_of<CallGroup>());
     TRY(auto group, group_of(call));
-    TRY(auto ready, connect_engine(options_, group, work_->bytes_expected(), interrupts_));
+    TRY(auto member, engine_member(options_, group));
+    TRY(member.meet(group.directory.get(), &*work_, interrupts_));
     if (Status timed = interrupts_.limit(options_.timeout); !timed) {
         return timed;
     }
-    const BroadcastReport report =
-        work_->run(ready.config, std::move(ready.joined), ready.network, *this);
-    return channel_.say(end_of(report.outcome, group));
-}
-
-CallEnd CalledEngine::end_of(const core::Outcome& outcome, const EngineGroup& group) const {
-    if (outcome.phase == core::Phase::released && !outcome.why) {
-        return {.is_good = true,
-                .is_held = true,
-                .is_of_other = false,
-                .culprit = group.own,
-                .why = {}};
-    }
-    return {.is_good = false,
-            .is_of_other = outcome.culprit != group.own && outcome.culprit.index() < group.size,
-            .culprit = outcome.culprit,
-            .why = outcome.why ? outcome.why->sentence()
-                               : "the broadcast ended without saying why"};
+    const BroadcastReport report = member.run(*work_, *this);
+    return channel_.say(end_of(report.outcome, call));
 }
 
 void CalledEngine::on_progress(const core::Outcome& outcome) {

@@ -2,9 +2,8 @@
 
 #include "stager/control/message.h"
 #include "stager/worker/broadcast/statistics.h"
-#include "stager/worker/broadcast/wiring.h"
-#include "stager/worker/engine/engine_connect.h"
 #include "stager/worker/engine/engine_group.h"
+#include "stager/worker/engine/engine_member.h"
 #include "stager/worker/engine/engine_place.h"
 
 #include <unistd.h>
@@ -32,8 +31,8 @@ class EngineWatcher final : public Watcher {
     Interrupts& interrupts_;
 };
 
-SinkConfig sink_of(const EngineOptions& options, const EngineGroup& group) {
-    SinkConfig config = engine_sink(options, group.own, group.size);
+SinkConfig sink_of(const EngineOptions& options, const EngineGroup& group, Rank own) {
+    SinkConfig config = engine_sink(options, own, group.size);
     config.writer.secret = name_secret(group.key);
     return config;
 }
@@ -42,7 +41,7 @@ SinkConfig sink_of(const EngineOptions& options, const EngineGroup& group) {
 Work source_work(const EngineOptions& options, const EngineGroup& group) {
     std::optional<SinkConfig> sink;
     if (!options.destination.empty()) {
-        sink = sink_of(options, group);
+        sink = sink_of(options, group, Rank{0});
     }
     Result<Work> work =
         Work::sending({{.spec = 0, .path = options.source, .line = {}, .is_optional = false}},
@@ -63,21 +62,16 @@ int fail(const std::string& sentence) {
 }
 
 /// Formats "rank 3 (10.77.1.4): /nowhere/x: No such file or directory; ..."
-std::string failure_text(const core::Outcome& outcome,
-                         const EngineOptions& options,
-                         const EngineReady& ready,
-                         Rank own) {
-    TransportFacts facts = facts_of(ready.cards, options.transport);
-    facts.unreached = names_of(outcome.unreached, ready.cards);
-    facts.broadcasts = options.broadcasts;
-    if (const auto choice = choose_transport(facts); choice.failure) {
+std::string failure_text(const core::Outcome& outcome, const BroadcastMember& member) {
+    if (const auto choice = member.choice(outcome.unreached); choice.failure) {
         return choice.failure->sentence();
     }
     const std::string why =
         outcome.why ? outcome.why->sentence() : "the broadcast ended without saying why";
+    const CardTable& cards = member.cards();
     const bool is_ours =
-        outcome.culprit == own || outcome.culprit.index() >= ready.cards.size();
-    return is_ours ? why : describe(ready.cards[outcome.culprit.index()]) + ": " + why;
+        outcome.culprit == member.own() || outcome.culprit.index() >= cards.size();
+    return is_ours ? why : describe(cards[outcome.culprit.index()]) + ": " + why;
 }
 
 }  // namespace
@@ -99,28 +93,28 @@ int run_engine(const Logger& log,
     if (group->is_source) {
         work = source_work(options, *group);
     }
-    Result<EngineReady> ready =
-        connect_engine(options, *group, work ? work->bytes_expected() : 0, interrupts);
-    if (!ready) {
+    Result<BroadcastMember> member = engine_member(options, *group);
+    const Status met =
+        member ? member->meet(group->directory.get(), work ? &*work : nullptr, interrupts)
+               : Status{member.error()};
+    if (!met) {
         // This member's own failure says more than the failure to report it to the others.
         const bool refuses = work && work->refusal();
-        return fail(refuses ? work->refusal()->sentence() : ready.error().sentence());
+        return fail(refuses ? work->refusal()->sentence() : met.error().sentence());
     }
     if (!work) {
-        work = Work::receiving(sink_of(options, *group));
+        work = Work::receiving(sink_of(options, *group, member->own()));
     }
-    std::ranges::for_each(ready->network.objections(), say);
+    std::ranges::for_each(member->network().objections(), say);
     log.debug("wired up", {{"members", group->size}, {"rails", group->rails.size()}});
-    const Carrier carrier = ready->joined.carrier;
     EngineWatcher watcher{interrupts};
-    const BroadcastReport report =
-        work->run(ready->config, std::move(ready->joined), ready->network, watcher, wrap);
-    const Measured measured{.rank = group->own,
+    const BroadcastReport report = member->run(*work, watcher, wrap);
+    const Measured measured{.rank = member->own(),
                             .members = group->size,
-                            .rails = carrier.rails,
-                            .receive_buffer = carrier.receive_buffer_bytes,
+                            .rails = member->carrier().rails,
+                            .receive_buffer = member->carrier().receive_buffer_bytes,
                             .buffer_asked = kEngineSocketBuffer,
-                            .unreached = names_of(report.outcome.unreached, ready->cards),
+                            .unreached = member->names_of(report.outcome.unreached),
                             .broadcasts = options.broadcasts};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, *work, report).c_str()));
     if (std::fflush(stdout) != 0) {
@@ -130,7 +124,7 @@ int run_engine(const Logger& log,
     if (outcome.phase == core::Phase::released && !outcome.why) {
         return kDone;
     }
-    return fail(failure_text(outcome, options, *ready, group->own));
+    return fail(failure_text(outcome, *member));
 }
 
 }  // namespace stage

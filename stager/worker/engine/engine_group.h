@@ -11,12 +11,13 @@
 #include "transport/seal/keys.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace stage {
 
 struct EngineGroup {
-    Rank own;  ///< A receiver knows it after connect_engine().
+    std::optional<Rank> own;  ///< Without one the table of cards says it.
     std::size_t size = 1;
     bool is_source = false;   ///< Rank 0.
     std::vector<Rail> rails;  ///< For the multicast; none in a group of one.

@@ -1,14 +1,16 @@
-// Makes of a SETUP a broadcast's configuration and endpoints.
+// Makes of a SETUP a member's plan and endpoints.
 #pragma once
 
 #include "stager/messages/worker_setup.h"
-#include "transport/fabric/fabric.h"
-#include "transport/run/broadcast.h"
+#include "stager/worker/broadcast/broadcast_member.h"
 
 #include <chrono>
 #include <vector>
 
 namespace stage {
+
+/// Limit of a stage and of its wire-up, if the daemon does not set it.
+inline constexpr std::chrono::milliseconds kTimeoutUnset = std::chrono::seconds{600};
 
 /// A time of 0 means that the daemon does not set it.
 [[nodiscard]] inline std::chrono::milliseconds or_default(std::chrono::milliseconds time,
@@ -16,8 +18,9 @@ namespace stage {
     return time.count() > 0 ? time : instead;
 }
 
-/// Sets all but the members and what follows from their cards.
-void follow(const WorkerSetup& setup, BroadcastConfig& config);
+/// All that is known of a member before the cards are. Fails (Blame::internal) if the group's
+/// address is none.
+[[nodiscard]] Result<MemberPlan> member_plan(const WorkerSetup& setup);
 
 /// Takes the descriptors that the daemon passed to this worker for all endpoints of `setup`. To
 /// be called once.

@@ -1,8 +1,8 @@
 #include "stager/worker/staging/under_daemon.h"
 
 #include "stager/files/target/claim.h"
+#include "stager/worker/broadcast/broadcast_member.h"
 #include "stager/worker/broadcast/statistics.h"
-#include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/requests/absent.h"
 #include "stager/worker/requests/orders.h"
 #include "stager/worker/staging/cache_requests.h"
@@ -23,7 +23,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kSetupTimeout = seconds{60};
-constexpr milliseconds kDefaultTimeout = seconds{600};
 constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
 
 std::string job_name(const StageKey& key) {
@@ -42,8 +41,7 @@ class Stage final : public Watcher {
           made_{std::make_shared<MadeDirectories>(
               [this](const std::vector<std::string>& entries) {
                   return control_.say_left(entries);
-              })},
-          endpoints_{handed_over(setup_)} {}
+              })} {}
 
     /// Runs until the files are here or have failed; the caller reports the error.
     [[nodiscard]] Status run();
@@ -61,8 +59,7 @@ class Stage final : public Watcher {
     [[nodiscard]] Status begin_work();
     [[nodiscard]] Status begin_passage();
     [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
-    [[nodiscard]] Result<BroadcastConfig> connect();
-    [[nodiscard]] Result<JoinPlan> join_plan() const;
+    [[nodiscard]] Status meet();
     void look_ahead(Claims& claims);
     [[nodiscard]] SinkConfig sink_config() const;
     [[nodiscard]] KnownContent what_is_known(milliseconds longest);
@@ -70,7 +67,6 @@ class Stage final : public Watcher {
     void tell_held(const core::Outcome& held);
     void tell_dropped(const core::Outcome& released);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
-    [[nodiscard]] TransportFacts transport_facts(const core::Outcome& outcome) const;
     void tell_hand_over(const core::Outcome& outcome);
 
     const Logger& log_;
@@ -80,18 +76,13 @@ class Stage final : public Watcher {
     std::shared_ptr<MadeDirectories> made_;
     std::optional<Orders> orders_;
     std::optional<Work> work_;
-    std::vector<Endpoint> endpoints_;
-    Network network_;
-    Joined joined_;  ///< In the network's first fabric.
+    BroadcastMember member_;
     bool has_reported_ = false;
     bool is_here_ = false;  ///< The files are complete on this node.
     bool has_reported_dropped_ = false;
     core::Phase reported_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point reported_at_;
     std::chrono::steady_clock::time_point began_;
-    Carrier carrier_;  ///< The carrier of the first fabric.
-    std::vector<std::byte> offer_;
-    CardTable cards_;
     std::optional<core::Outcome> handed_over_;  ///< How the multicast session ended.
 };
 
@@ -111,7 +102,7 @@ Status Stage::begin_work() {
     if (!sources) {
         return about_source(std::move(sources).error(), setup_.key);
     }
-    const milliseconds timeout = or_default(setup_.stage_timeout, kDefaultTimeout);
+    const milliseconds timeout = or_default(setup_.stage_timeout, kTimeoutUnset);
     const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
     Result<Work> work = Work::sending(*sources,
                                       setup_.max_bytes,
@@ -177,7 +168,7 @@ Result<std::unique_ptr<Directory>> Stage::open_directory() {
 #ifdef STAGE_WITHOUT_PMIX
     return Error{Blame::node, "this stagecast was built without PMIx"};
 #else
-    const milliseconds longest = or_default(setup_.wire_up_timeout, kDefaultTimeout);
+    const milliseconds longest = or_default(setup_.wire_up_timeout, kTimeoutUnset);
     auto directory =
         PmixDirectory::open({.longest = longest, .interrupt_fd = interrupts_.descriptor()}, {});
     if (!directory) {
@@ -191,51 +182,15 @@ Result<std::unique_ptr<Directory>> Stage::open_directory() {
 #endif
 }
 
-/// Collects all cards, and takes the rest of the configuration from SETUP.
-Result<BroadcastConfig> Stage::connect() {
-    if (setup_.nodes.size() == 1) {
-        const Bytes own = work_->offer();
-        offer_.assign(own.begin(), own.end());
-        BroadcastConfig alone;
-        alone.members.resize(1);
-        return alone;
+/// Meets the other members; from then on this one can take part.
+Status Stage::meet() {
+    TRY(auto plan, member_plan(setup_));
+    member_ = BroadcastMember{std::move(plan), handed_over(setup_)};
+    std::unique_ptr<Directory> directory;
+    if (setup_.nodes.size() > 1) {
+        TRY(directory, open_directory());
     }
-    TRY(auto card, make_card(setup_.rank, setup_.nodes[setup_.rank.index()], endpoints_));
-    card.relay_degree = relay_for(work_->bytes_expected(), setup_.nodes.size()).number();
-    const Bytes offer = work_->offer();
-    card.offer.assign(offer.begin(), offer.end());
-    TRY(auto directory, open_directory());
-    // The stage's own limit expires first, because its error message is the better one.
-    const milliseconds longest = or_default(setup_.stage_timeout, kDefaultTimeout) + seconds{1};
-    TRY(const auto wired, wire_up(*directory, card, longest, interrupts_));
-    if (wired.cards.size() != setup_.nodes.size()) {
-        return Error{Blame::internal, "the cards do not match this stage's nodes"};
-    }
-    offer_ = wired.cards[setup_.source.index()].offer;
-    cards_ = wired.cards;
-    TRY(auto plan, join_plan());
-    TRY(auto network, Network::among(cards_, std::move(endpoints_), std::move(plan)));
-    network_ = std::move(network);
-    for (const std::string& objection : network_.objections()) {
-        log_.info("the nodes do without a transport", {{"why", objection}});
-    }
-    BroadcastConfig config = broadcast_among(cards_, setup_.rank, setup_.source, network_);
-    follow(setup_, config);
-    follow(choose_transport(transport_facts({})), cards_, config);
-    config.version = wired.agreement.version;
-    TRY(auto joined, network_.join(config.scheme, config.rate_max_bytes_per_s));
-    joined_ = std::move(joined);
-    return config;
-}
-
-Result<JoinPlan> Stage::join_plan() const {
-    TRY(const auto group, Address::parse(setup_.group_address, setup_.group_port));
-    return JoinPlan{.own = setup_.rank,
-                    .source = setup_.source,
-                    .places = {},
-                    .group = [group](std::size_t /*rails*/) { return group; },
-                    .flows = setup_.policies.flows,
-                    .data_ports = setup_.data_ports};
+    return member_.meet(directory.get(), &*work_, interrupts_);
 }
 
 Status Stage::run() {
@@ -255,13 +210,14 @@ Status Stage::run() {
         return listed;
     }
     claims.make();
-    TRY(auto config, connect());
+    TRY(meet());
+    for (const std::string& objection : member_.network().objections()) {
+        log_.info("the nodes do without a transport", {{"why", objection}});
+    }
     look_ahead(claims);
-    config.finish_extra = unpack_max(*work_, *orders_);
-    carrier_ = joined_.carrier;
+    member_.set_finish_extra(unpack_max(*work_, *orders_));
     began_ = std::chrono::steady_clock::now();
-    const BroadcastReport report = work_->run(config, std::move(joined_), network_, *this);
-    return tell_end(report);
+    return tell_end(member_.run(*work_, *this));
 }
 
 /// Every member checks for space before the first packet, so that all nodes without enough
@@ -270,7 +226,7 @@ Status Stage::run() {
 void Stage::look_ahead(Claims& claims) {
     Status room = claims.settle();
     if (room) {
-        room = work_->expect(offer_);
+        room = work_->expect(member_.offer());
     }
     if (room) {
         room = take_what_is_here(
@@ -286,21 +242,13 @@ void Stage::look_ahead(Claims& claims) {
     }
 }
 
-TransportFacts Stage::transport_facts(const core::Outcome& outcome) const {
-    TransportFacts facts = facts_of(cards_, setup_.transport);
-    facts.unreached = names_of(outcome.unreached, cards_);
-    facts.broadcasts = setup_.group_address == kBroadcastAddress;
-    return facts;
-}
-
 void Stage::tell_hand_over(const core::Outcome& outcome) {
     handed_over_ = outcome;
     if (setup_.rank == setup_.source) {
-        const TransportFacts facts = transport_facts(outcome);
-        const TransportChoice choice = choose_transport(facts);
+        const TransportChoice choice = member_.choice(outcome.unreached);
         log_.info(
             "the transport was chosen",
-            {{"transport", to_string(choice.way, facts.broadcasts)}, {"why", choice.why}});
+            {{"transport", to_string(choice.way, member_.broadcasts())}, {"why", choice.why}});
     }
 }
 
@@ -314,13 +262,13 @@ Status Stage::tell_end(const BroadcastReport& report) {
         Error why = report.outcome.why.value_or(
             Error{Blame::internal, "the broadcast ended without saying why"});
         if (!report.was_handed_over) {
-            why = choose_transport(transport_facts(report.outcome)).failure.value_or(why);
+            why = member_.choice(report.outcome.unreached).failure.value_or(why);
         }
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
     }
-    Status said =
-        control_.say(FromWorker{WorkerReleased{statistics_of(*work_, report, carrier_.rails)}});
+    Status said = control_.say(
+        FromWorker{WorkerReleased{statistics_of(*work_, report, member_.carrier().rails)}});
     if (is_here_ && setup_.may_cache && work_->sink() != nullptr) {
         keep_trees_for_later(*work_->sink(), control_, interrupts_);
     }
@@ -368,7 +316,7 @@ void Stage::tell_held(const core::Outcome& held) {
     WorkerOutcome outcome;
     outcome.state = VerdictState::ok;
     outcome.culprit = setup_.rank;
-    outcome.statistics = statistics_of(*work_, so_far, carrier_.rails);
+    outcome.statistics = statistics_of(*work_, so_far, member_.carrier().rails);
     const FileSink* sink = work_->sink();
     if (sink != nullptr) {
         outcome.paths = orders_->paths(*sink);

@@ -1,7 +1,7 @@
 // Tests in which fabrics, and in which order, the members of a broadcast meet.
 #include "stager/worker/broadcast/network.h"
 
-#include "stager/worker/broadcast/wiring.h"
+#include "stager/worker/broadcast/broadcast_member.h"
 #include "tests/unit/pmix/cards.h"
 #include "transport/fabrics/fabrics.h"
 #include "transport/verbs/verbs_place.h"
@@ -65,7 +65,6 @@ TEST_CASE("where one member has no place in the next fabric there is none") {
     Member source = member(0, Transport::automatic);
     const Member other = member(1, Transport::udp);
     const CardTable cards{source.card, other.card};
-    CHECK(facts_of(cards, Transport::automatic).without_port == std::vector<std::string>{"n1"});
     auto network = Network::among(cards, std::move(source.endpoints), plan());
     REQUIRE(network);
     CHECK(network->join(Multicast{}, 0));
@@ -109,9 +108,11 @@ TEST_CASE("a relay from the first byte on has the tree of the source's card") {
     auto network = Network::among(cards, std::move(source.endpoints), plan());
     REQUIRE(network);
     CHECK(network->relays());
-    CHECK(broadcast_among(cards, Rank{0}, Rank{0}, *network).scheme ==
-          Scheme{Relay::two_trees()});
-    CHECK(facts_of(cards, Transport::tcp).without_port.empty());
+    BroadcastConfig config;
+    form_group(cards, *network, config);
+    CHECK(config.scheme == Scheme{Relay::two_trees()});
+    CHECK(config.next_relay == Relay::two_trees());
+    CHECK(config.members.size() == 2);
 }
 
 TEST_CASE("a fabric that this release lacks is named") {

@@ -1,13 +1,11 @@
-#include "stager/worker/engine/engine_connect.h"
+#include "stager/worker/engine/engine_member.h"
 
 #include "stager/config/config.h"
 #include "stager/config/engine_ports.h"
-#include "stager/worker/broadcast/wiring.h"
 #include "transport/fabrics/fabrics.h"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace stage {
@@ -53,9 +51,11 @@ Result<std::vector<Endpoint>> open_endpoints(const EngineOptions& options,
     return endpoints;
 }
 
-/// Applies the options that do not depend on the members.
-void apply(const EngineOptions& options, BroadcastConfig& config) {
+/// What does not depend on the members.
+BroadcastConfig broadcast_of(const EngineOptions& options, const EngineGroup& group) {
+    BroadcastConfig config;
     config.protection = options.protection;
+    config.group_key = group.key;
     config.rate_bytes_per_s = options.configured_rate / 8;
     config.rate_max_bytes_per_s =
         options.configured_rate != 0 ? config.rate_bytes_per_s : options.rate_max / 8;
@@ -65,48 +65,32 @@ void apply(const EngineOptions& options, BroadcastConfig& config) {
     config.ready_timeout = kReadyTimeout;
     config.stall_timeout = options.stall_timeout;
     config.linger = kLinger;
+    return config;
 }
 
 }  // namespace
 
-Result<EngineReady> connect_engine(const EngineOptions& options,
-                                   EngineGroup& group,
-                                   std::uint64_t bytes,
-                                   Interrupts& interrupts) {
-    EngineReady ready;
-    if (group.size == 1) {
-        ready.config.members.resize(1);
-        return ready;
-    }
-    TRY(auto endpoints, open_endpoints(options, group));
-    TRY(auto card, make_card(group.own, "", endpoints));
-    card.relay_degree = relay_for(bytes, group.size, options.relay).number();
-    TRY(auto wired, wire_up(*group.directory, card, options.connect_timeout, interrupts));
-    // The directory has made sure that it is there.
-    group.own = std::ranges::find(wired.cards, card.incarnation, &Card::incarnation)->rank;
-    if (group.is_source != (group.own == kSource)) {
-        return Error{Blame::internal, "the launcher has made another member the source"};
-    }
-    ready.cards = std::move(wired.cards);
-    const JoinPlan plan{
+Result<BroadcastMember> engine_member(const EngineOptions& options, const EngineGroup& group) {
+    MemberPlan plan{
         .own = group.own,
+        .node = {},
+        .members = group.size,
         .source = kSource,
-        .places = {},
-        .group = [draw = wired.agreement.draw, broadcasts = options.broadcasts](
+        .is_source = group.is_source,
+        .relay = options.relay,
+        .transport = options.transport,
+        .broadcasts = options.broadcasts,
+        .group = [broadcasts = options.broadcasts](
+                     std::uint64_t draw,
                      std::size_t rails) { return group_address(draw, rails, broadcasts); },
-        .flows = options.policies.flows,
-        .data_ports = std::to_string(kEnginePortFirst) + "-" + std::to_string(kEnginePortLast)};
-    TRY(ready.network, Network::among(ready.cards, std::move(endpoints), plan));
-    ready.config = broadcast_among(ready.cards, group.own, kSource, ready.network);
-    ready.config.group_key = group.key;
-    ready.config.session = wired.agreement.session;
-    ready.config.version = wired.agreement.version;
-    apply(options, ready.config);
-    follow(
-        choose_transport(facts_of(ready.cards, options.transport)), ready.cards, ready.config);
-    TRY(ready.joined,
-        ready.network.join(ready.config.scheme, ready.config.rate_max_bytes_per_s));
-    return ready;
+        .data_ports = std::to_string(kEnginePortFirst) + "-" + std::to_string(kEnginePortLast),
+        .longest = options.connect_timeout,
+        .broadcast = broadcast_of(options, group)};
+    std::vector<Endpoint> endpoints;
+    if (group.size > 1) {
+        TRY(endpoints, open_endpoints(options, group));
+    }
+    return BroadcastMember{std::move(plan), std::move(endpoints)};
 }
 
 }  // namespace stage
