@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -65,12 +66,36 @@ void print_line(const CacheStore::Stored& stored, const char* after) {
                                   after));
 }
 
-int list(const CacheStore& store) {
-    std::uint64_t sum = 0;
+/// The last used one first.
+std::vector<CacheStore::Stored> sorted(const CacheStore& store) {
     std::vector<CacheStore::Stored> all = store.list();
     std::ranges::sort(all, [](const CacheStore::Stored& one, const CacheStore::Stored& other) {
         return one.used_at > other.used_at;
     });
+    return all;
+}
+
+/// docs/schemas/cache.schema.json
+int list_json(const CacheStore& store) {
+    std::uint64_t sum = 0;
+    auto files = nlohmann::json::array();
+    for (const CacheStore::Stored& stored : sorted(store)) {
+        files.push_back({{"key", key_of(stored)},
+                         {"bytes", stored.size.bytes},
+                         {"used_at", stored.used_at},
+                         {"user", user_of(stored.key.uid)},
+                         {"is_part", stored.key.is_part}});
+        sum += stored.size.bytes;
+    }
+    const nlohmann::json all{{"files", std::move(files)}, {"bytes", sum}};
+    static_cast<void>(std::printf(
+        "%s\n", all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str()));
+    return 0;
+}
+
+int list(const CacheStore& store) {
+    std::uint64_t sum = 0;
+    const std::vector<CacheStore::Stored> all = sorted(store);
     for (const CacheStore::Stored& stored : all) {
         print_line(stored, stored.key.is_part ? "  a part" : "");
         sum += stored.size.bytes;
@@ -136,15 +161,19 @@ int verify(const CacheStore& store) {
 }  // namespace
 
 int run_cache(std::span<char* const> words) {
-    constexpr std::array kOptions{OptionName{"all", 0, false}, OptionName{"config", 'c', true}};
+    constexpr std::array kOptions{OptionName{"all", 0, false},
+                                  OptionName{"json", 0, false},
+                                  OptionName{"config", 'c', true}};
     const auto line = read_command_line(words, kOptions);
     if (!line) {
         return fail(EX_USAGE, line.error().sentence());
     }
     std::string path = config_path();
     bool is_all = false;
+    bool wants_json = false;
     for (const auto& [name, value] : line->options) {
         is_all = is_all || name == "all";
+        wants_json = wants_json || name == "json";
         path = name == "config" ? value : path;
     }
     std::vector<std::string> rest = line->operands;
@@ -153,6 +182,9 @@ int run_cache(std::span<char* const> words) {
         ((command != "ls" && command != "verify") || rest.size() != 1 || is_all)) {
         return wrong_use(command.empty() ? "say ls, verify or rm"
                                          : printable(command) + " is not ls, verify or rm");
+    }
+    if (wants_json && command != "ls") {
+        return wrong_use("--json goes with ls only");
     }
     rest.erase(rest.begin());
     const auto config = load_config(path);
@@ -168,7 +200,7 @@ int run_cache(std::span<char* const> words) {
         return fail(kNothingDone, "there is no cache at " + config->cache_dir);
     }
     CacheStore store{std::move(directory)};
-    return command == "ls"   ? list(store)
+    return command == "ls"   ? (wants_json ? list_json(store) : list(store))
            : command == "rm" ? remove(store, is_all, rest)
                              : verify(store);
 }

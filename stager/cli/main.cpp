@@ -16,7 +16,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -55,10 +54,8 @@ Result<DoctorOptions> read_doctor_options(std::span<char* const> words) {
     if (options.asks_nodes == options.node_list.empty()) {
         return Error{Blame::user, "--multicast and -w NODES go together"};
     }
-    if (options.asks_nodes ? options.is_local : options.wants_json) {
-        return Error{Blame::user,
-                     options.is_local ? "--multicast asks other nodes, and --local none"
-                                      : "--json goes with --multicast only"};
+    if (options.asks_nodes && options.is_local) {
+        return Error{Blame::user, "--multicast asks other nodes, and --local none"};
     }
     return options;
 }
@@ -78,10 +75,10 @@ int doctor(std::span<char* const> words) {
     const std::vector<Finding> findings =
         examine(options->config.empty() ? config_path() : options->config,
                 options->is_local ? DoctorReach::local : DoctorReach::cluster);
-    static_cast<void>(std::fputs(report(findings).c_str(), stdout));
-    const bool is_well = std::ranges::none_of(
-        findings, [](const Finding& one) { return one.health == Health::wrong; });
-    return is_well ? 0 : 1;
+    const std::string text =
+        options->wants_json ? report_json(findings) + '\n' : report(findings);
+    static_cast<void>(std::fputs(text.c_str(), stdout));
+    return is_well(findings) ? 0 : 1;
 }
 
 int push(std::span<char* const> words) {

@@ -73,6 +73,11 @@ teardown() { test_ends; }
   ls=$(lab on n0 /srv/stagecast/bin/stagecast cache ls)
   grep -Eq '^[0-9a-f]{16} +4000008  [-0-9]+ [0-9:]+  alice$' <<< "$ls"
   key=$(awk '$2 == 4000008 { print $1 }' <<< "$ls")
+  lab on n0 /srv/stagecast/bin/stagecast cache ls --json > "$WORK/said"
+  python3 "$CLUSTER_TESTS/lib/schema.py" cache "$WORK/said"
+  [ "$(jq -r '.files[] | select(.bytes == 4000008) | .user' "$WORK/said")" = alice ]
+  [[ $(jq -r '.files[] | select(.bytes == 4000008) | .key' "$WORK/said") == "$key"* ]] || false
+  run -64 lab on n0 /srv/stagecast/bin/stagecast cache verify --json
   lab on n0 /srv/stagecast/bin/stagecast cache verify > "$WORK/said"
   grep -q ', 0 are not$' "$WORK/said"
   lab on n0 bash -c 'printf spoilt | dd of="$0" bs=1 seek=99 conv=notrunc status=none' "$(entries n0 4000008)"

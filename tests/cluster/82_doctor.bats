@@ -22,6 +22,10 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
       stagecastd 'TCP port 6829' DataPortRange loopback NodeAddr; do
     grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
   done
+  lab on n1 /srv/stagecast/bin/stagecast doctor --json > "$WORK/json"
+  python3 "$CLUSTER_TESTS/lib/schema.py" doctor "$WORK/json"
+  [ "$(jq .is_well "$WORK/json")" = true ]
+  [ "$(jq '.findings | length' "$WORK/json")" = "$(wc -l < "$WORK/said")" ]
   # To look is no attack.
   log_since stagecastd-n1 > "$WORK/log"
   run ! grep 'a login at' "$WORK/log"
@@ -43,6 +47,8 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 
 @test "munge does not answer" {
   lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; echo MungeSocket=/run/nowhere >> /etc/stagecast/stagecast.conf'
+  run -1 lab on n1 /srv/stagecast/bin/stagecast doctor --json
+  [ "$(jq .is_well <<< "$output")" = false ]
   run -1 doctor
   lab on n1 cp /run/lab/conf /etc/stagecast/stagecast.conf
   [[ $output == *'WRONG  munge: '* ]]

@@ -31,13 +31,13 @@ constexpr std::array kCommands{
                  "stagecast explain JOB[.STEP] [--json] [-c FILE]  where did the time go?\n"
                  "         JOB may be a task of an array, as 27_1\n"},
     CommandUsage{"cache",
-                 "stagecast cache ls|verify [-c FILE]      this node's cache (root)\n"
+                 "stagecast cache ls [--json] | verify [-c FILE]  this node's cache (root)\n"
                  "       stagecast cache rm KEY...|--all [-c FILE]  KEY: 8 digits or "
                  "more\n"},
     CommandUsage{"prolog",
                  "stagecast prolog [-c FILE]     in Slurm's Prolog script (StageFrom)\n"},
     CommandUsage{"doctor",
-                 "stagecast doctor [--local] [-c FILE]  checks this node's setup\n"
+                 "stagecast doctor [--local] [--json] [-c FILE]  checks this node's setup\n"
                  "         --local       ask only this node, not slurmctld\n"
                  "         --multicast -w NODES [--json]  which transport would they use? "
                  "(root)\n"},

@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 namespace stage {
 namespace {
 
@@ -123,6 +126,11 @@ std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
     return findings;
 }
 
+bool is_well(const std::vector<Finding>& findings) {
+    return std::ranges::none_of(findings,
+                                [](const Finding& one) { return one.health == Health::wrong; });
+}
+
 std::string report(const std::vector<Finding>& findings) {
     std::string text;
     for (const Finding& finding : findings) {
@@ -133,6 +141,20 @@ std::string report(const std::vector<Finding>& findings) {
         text += word + finding.subject + ": " + finding.sentence + '\n';
     }
     return text;
+}
+
+std::string report_json(const std::vector<Finding>& findings) {
+    auto list = nlohmann::json::array();
+    for (const Finding& finding : findings) {
+        const char* const word = finding.health == Health::fine       ? "ok"
+                                 : finding.health == Health::doubtful ? "warn"
+                                 : finding.health == Health::wrong    ? "wrong"
+                                                                      : "unknown";
+        list.push_back(
+            {{"subject", finding.subject}, {"health", word}, {"sentence", finding.sentence}});
+    }
+    const nlohmann::json all{{"is_well", is_well(findings)}, {"findings", std::move(list)}};
+    return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace stage

@@ -17,7 +17,13 @@ enum class DoctorReach : unsigned char {
 /// `config`: the path of stagecast.conf. Changes nothing.
 [[nodiscard]] std::vector<Finding> examine(const std::string& config, DoctorReach reach);
 
+/// Nothing prevents staging.
+[[nodiscard]] bool is_well(const std::vector<Finding>& findings);
+
 /// Prints one line for each, beginning with "ok", "warn", "WRONG" or "?".
 [[nodiscard]] std::string report(const std::vector<Finding>& findings);
+
+/// Makes one object of them (docs/schemas/doctor.schema.json), without a newline at the end.
+[[nodiscard]] std::string report_json(const std::vector<Finding>& findings);
 
 }  // namespace stage

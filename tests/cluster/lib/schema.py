@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that a JSON has the members of its schema and no others.
 
-Usage: schema.py NAME FILE, with a schema of docs/schemas (push, status, explain). The schemas allow further
+Usage: schema.py NAME FILE, with a schema of docs/schemas (push, doctor). The schemas allow further
 members, for later releases; here each must be described, in every object.
 """
 
