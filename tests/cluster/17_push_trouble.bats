@@ -35,7 +35,7 @@ teardown() { push_ends; }
 @test "only below PushRoots, only by root, only with sense: nothing is done" {
   input image 1000
   run -2 push n0 -w 'n[0-3]' image /var/tmp/elsewhere
-  grep -q 'n2: /var/tmp/elsewhere: lies below none of this node.s PushRoots' "$WORK/said"
+  grep -q 'nodes n\[0-3\]: /var/tmp/elsewhere: lies below none of this node.s PushRoots' "$WORK/said"
   run -64 push n0 -w 'n[0-3]' image /var/tmp/images/../escape
   run -2 push n0 -w 'n[0-3]' nowhere /var/tmp/images/
   grep -q '/nowhere: No such file or directory; check the path$' "$WORK/said" || { cat "$WORK/said"; false; }
@@ -100,7 +100,7 @@ teardown() { push_ends; }
   # A bit that these nodes refuse is refused, though the bytes are there.
   chmod u+s "$WORK/image"
   run -2 push n0 -w 'n[1-2]' image /var/tmp/images/image
-  grep -q 'node n2: .*set-user-id' "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -q 'nodes n\[1,2\]: .*set-user-id' "$WORK/said" || { cat "$WORK/said"; false; }
 }
 
 @test "an unchanged tree is sent nothing, a tree with one changed file again" {
@@ -121,7 +121,7 @@ teardown() { push_ends; }
   [ "$(lab on n2 readlink /var/tmp/images/tree/link)" = a/b/data ]
   chmod u+s "$WORK/tree/more"
   run -2 push n0 -w 'n[1-2]' tree /var/tmp/images/
-  grep -q 'node n2: .*set-user-id' "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -q 'nodes n\[1,2\]: .*set-user-id' "$WORK/said" || { cat "$WORK/said"; false; }
 }
 
 @test "a tree, to nodes that a file names, from one that is none of them" {

@@ -106,8 +106,7 @@ nothing_left_on() {
   push n0 -w 'b:n[3-4]' image /var/tmp/images/ || rc=$?
   cat "$WORK/said"
   [ "$rc" = 2 ]
-  grep -q 'node b:n3: ' "$WORK/said"
-  grep -q 'node b:n4: ' "$WORK/said"
+  grep -q 'nodes b:n\[3,4\]: ' "$WORK/said"
   empty_on n{0..6}
 }
 

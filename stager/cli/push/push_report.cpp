@@ -1,12 +1,16 @@
 #include "stager/cli/push/push_report.h"
 
+#include "stager/cli/push/folded_list.h"
 #include "stager/control/message.h"
 #include "stager/spec/amount.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -33,6 +37,29 @@ std::string summary_of(const PushOptions& options, const nlohmann::json& report)
            amount_text(report.value("bytes", std::uint64_t{0})) + ", " +
            tenths_text(report.value("seconds", 0.0)) + " s" +
            (unchanged > 0 ? ", " + std::to_string(unchanged) + " unchanged)" : ")");
+}
+
+/// One line for all nodes that failed for the same reason: of a thousand nodes a terminal would
+/// show the last ones only.
+void tell_failed(const nlohmann::json& failed) {
+    std::vector<std::string> reasons;
+    std::map<std::string, std::vector<std::string>> nodes;
+    for (const auto& one : failed) {
+        const std::string why = one.value("why", "");
+        std::vector<std::string>& named = nodes[why];
+        if (named.empty()) {
+            reasons.push_back(why);
+        }
+        named.push_back(one.value("node", "?"));
+    }
+    for (const std::string& why : reasons) {
+        const std::vector<std::string>& named = nodes[why];
+        static_cast<void>(std::fprintf(stderr,
+                                       "stagecast push: %s %s: %s\n",
+                                       named.size() == 1 ? "node" : "nodes",
+                                       folded_list(named).c_str(),
+                                       why.c_str()));
+    }
 }
 
 /// A comparison has succeeded also if every node has other content.
@@ -77,11 +104,7 @@ int tell_push(const PushOptions& options, const nlohmann::json& report) {
             "%s\n",
             report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str()));
     } else {
-        for (const auto& one : report.value("failed", nlohmann::json::array())) {
-            const std::string sentence =
-                "node " + one.value("node", "?") + ": " + one.value("why", "");
-            static_cast<void>(std::fprintf(stderr, "stagecast push: %s\n", sentence.c_str()));
-        }
+        tell_failed(report.value("failed", nlohmann::json::array()));
         if (!why.empty()) {
             static_cast<void>(std::fprintf(stderr, "stagecast push: %s\n", why.c_str()));
         }
