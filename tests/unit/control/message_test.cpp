@@ -3,9 +3,9 @@
 #include "stager/control/frame.h"
 #include "transport/base/prng.h"
 
-#include <algorithm>
-
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 
 using namespace stage;
 

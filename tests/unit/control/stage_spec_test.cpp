@@ -2,9 +2,9 @@
 
 #include "stager/spec/destination.h"
 
-#include <algorithm>
-
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 
 using namespace stage;
 

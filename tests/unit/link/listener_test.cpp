@@ -6,11 +6,11 @@
 #include "tests/unit/root.h"
 #include "tests/unit/scarce.h"
 
-#include <algorithm>
-
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 using namespace stage;
 using namespace std::chrono_literals;

@@ -4,9 +4,9 @@
 #include "transport/base/prng.h"
 #include "transport/run/object/own_memory.h"
 
-#include <algorithm>
-
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 
 namespace stage {
 namespace {

@@ -5,9 +5,9 @@
 #include "transport/wire/packet.h"
 #include "transport/wire/tlv.h"
 
-#include <algorithm>
-
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 
 using namespace stage;
 using namespace stage::wire;
