@@ -59,6 +59,9 @@ void fields(auto& on, Like<JobsQuestion> auto& question) {
 
 void fields(auto& on, Like<FailureOrder> auto& order) {
     on.number(order.job_id).number(order.restart).flag(order.requeue);
+    on.list(order.faulty, kFaultyMax, [](auto& each, auto& node) {
+        each.any_text(node, kNameMax);
+    });
     on.any_cut(order.sentence, kSentenceMax);
 }
 

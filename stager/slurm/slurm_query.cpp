@@ -4,6 +4,7 @@
 #include "stager/slurm/slurm_nodes.h"
 #include "stager/slurm/slurm_releases.h"
 #include "transport/base/codec.h"
+#include "transport/base/text.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -123,19 +124,62 @@ Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
     return SlurmAnswer{std::move(jobs)};
 }
 
+std::string text_of(const char* text) {
+    return text != nullptr ? text : "";
+}
+
 /// Slurm replaces the whole AdminComment, of which others may have written a part.
 bool comment_on(std::uint32_t job_id, std::string_view reason) {
     const Result<LoadedJob> loaded = load_job(job_id);
     if (!loaded) {
         return false;
     }
-    const char* present = loaded->job != nullptr ? loaded->job->admin_comment : nullptr;
-    std::string comment = with_reason(present != nullptr ? present : "", reason);
+    std::string comment =
+        with_reason(loaded->job != nullptr ? text_of(loaded->job->admin_comment) : "", reason);
     job_desc_msg_t change{};
     ::slurm_init_job_desc_msg(&change);
     name_job(change, job_id);
     change.admin_comment = comment.data();
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
+}
+
+/// Whether the job's partition has enough nodes without `left_out` more.
+bool has_room(const slurm_job_info_t& job, std::size_t left_out) {
+    partition_info_msg_t* all = nullptr;
+    if (::slurm_load_partitions(0, &all, SHOW_ALL) != SLURM_SUCCESS) {
+        return false;
+    }
+    std::size_t nodes = 0;
+    for (std::uint32_t i = 0; i < all->record_count; ++i) {
+        const partition_info_t& one = all->partition_array[i];
+        nodes = text_of(one.name) == text_of(job.partition) ? one.total_nodes : nodes;
+    }
+    ::slurm_free_partition_info_msg(all);
+    return nodes >= std::size_t{job.num_nodes} + left_out;
+}
+
+/// Keeps a requeued job off the nodes at fault, and returns them as words for its AdminComment;
+/// empty: it may get them again. A job that can run nowhere would be held.
+std::string leave_out(std::uint32_t job_id, const std::vector<std::string>& faulty) {
+    const Result<LoadedJob> loaded =
+        faulty.empty() ? Result<LoadedJob>{LoadedJob{}} : load_job(job_id);
+    const slurm_job_info_t* job = loaded ? loaded->job : nullptr;
+    if (job == nullptr || !text_of(job->req_nodes).empty()) {
+        return {};
+    }
+    const std::string before = text_of(job->exc_nodes);
+    const Result<std::vector<std::string>> already =
+        before.empty() ? Result<std::vector<std::string>>{{}} : expand_nodes(before);
+    if (!already || !has_room(*job, already->size() + faulty.size())) {
+        return {};
+    }
+    const std::string names = joined(faulty, ",");
+    std::string list = before.empty() ? names : before + ',' + names;
+    job_desc_msg_t change{};
+    ::slurm_init_job_desc_msg(&change);
+    name_job(change, job_id);
+    change.exc_nodes = list.data();
+    return ::slurm_update_job(&change) == SLURM_SUCCESS ? " without " + names : std::string{};
 }
 
 /// A node that learns late of a stage's end must not touch a later restart under the same job
@@ -160,8 +204,9 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
         job.word = ::slurm_strerror(errno);
     }
     const bool is_requeued = job.state == SlurmJobState::ended;
-    if (!comment_on(order.job_id, order.sentence + (is_requeued ? " (requeued)" : "")) &&
-        !is_requeued) {
+    const std::string end =
+        is_requeued ? " (requeued" + leave_out(order.job_id, order.faulty) + ')' : "";
+    if (!comment_on(order.job_id, order.sentence + end) && !is_requeued) {
         return no_slurm_answer("a reply to the change of the job's AdminComment");
     }
     return SlurmAnswer{std::move(job)};

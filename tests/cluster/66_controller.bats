@@ -96,6 +96,31 @@ requeued() { [ "$(job_field "$JOB" Restarts)" = 1 ]; }
   [ "$(grep -c SCRIPT "$OUT")" = 1 ]
 }
 
+@test "a requeued job is kept off the node at fault, and runs on others" {
+  input data 100000
+  lab stop n1 stagecastd
+  script 'srun -l sh -c "echo \$SLURMD_NODENAME; cat \$STAGECAST_DIR/data | sha256sum"'
+  submit -N2 -x n0 --stage-file=data job.sh   # n1 and n2, the lowest ones
+  wait_for 40 requeued
+  wait_job "$JOB" COMPLETED
+  start_daemon n1
+  [[ $(admin_comment) == "stagecast: node n1: stagecastd"*"(requeued without n1)" ]] || { admin_comment; false; }
+  [[ $(job_field "$JOB" ExcNodeList) =~ ^n(0,n1|\[0-1\])$ ]] || { job_field "$JOB" ExcNodeList; false; }
+  [ "$(grep -c "$(sha256sum < "$WORK/data" | cut -c 1-64)" "$OUT")" = 2 ]
+  run ! grep -q ': n[01]$' "$OUT"
+}
+
+@test "a job that asked for the node by name, or for all of them, may get it again" {
+  input data 100000
+  lab stop n2 stagecastd
+  submit -N2 -w n2 --stage-file=data job.sh
+  wait_for 40 requeued
+  start_daemon n2
+  [[ $(admin_comment) == *"(requeued)" ]] || { admin_comment; false; }
+  [[ $(job_field "$JOB" ExcNodeList) == *null* ]] || { job_field "$JOB" ExcNodeList; false; }
+  lab exec scancel "$JOB"
+}
+
 @test "a job that must not be requeued fails, and says why" {
   input data 100000
   lab stop n2 stagecastd

@@ -2,6 +2,8 @@
 
 #include "transport/base/log.h"
 
+#include <utility>
+
 namespace stage {
 namespace {
 
@@ -19,11 +21,16 @@ bool is_to_be_requeued(const Config& config, const StageKey& key, Blame blame) {
 void FailureNotice::report(const StageKey& key,
                            const std::string& why,
                            bool requeue,
+                           std::vector<std::string> faulty,
                            OnDone on_done) {
+    if (faulty.size() > kFaultyMax) {
+        faulty.clear();
+    }
     asker_.ask(
         FailureOrder{.job_id = key.job_id,
                      .restart = key.restart,
                      .requeue = requeue,
+                     .faulty = std::move(faulty),
                      .sentence = "stagecast: " + why},
         [this, key, call = std::move(on_done)](const Result<SlurmAnswer>& answer) {
             const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;

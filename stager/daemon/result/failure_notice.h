@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace stage {
 
@@ -31,7 +32,12 @@ class FailureNotice {
 
     /// `on_done` is called once, later: slurmctld has done it, has refused, or does not answer.
     /// A job that is not requeued then fails with its tasks.
-    void report(const StageKey& key, const std::string& why, bool requeue, OnDone on_done);
+    /// `faulty`: the nodes that it is then kept off.
+    void report(const StageKey& key,
+                const std::string& why,
+                bool requeue,
+                std::vector<std::string> faulty,
+                OnDone on_done);
     [[nodiscard]] bool is_busy() const { return asker_.is_busy(); }
 
   private:

@@ -745,7 +745,7 @@ void Stage::tell_slurm() {
         unbegun_.await(std::max(basics_.loop.now(), *times_.announced + longest),
                        verdict.sentence);
     }
-    notice_.report(key_, verdict.sentence, requeues, [this] {
+    notice_.report(key_, verdict.sentence, requeues, faulty_nodes(false), [this] {
         result_.answer();
         tell_change();
     });

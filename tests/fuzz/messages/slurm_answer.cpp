@@ -53,8 +53,10 @@ std::vector<FuzzSeed> fuzz_seeds() {
                            .restart_count = 0,
                            .word = "RUNNING",
                            .node_list = "n[0-3]"};
-    const FailureOrder failure{
-        .job_id = 4711, .requeue = true, .sentence = "stagecast: node n1: no space"};
+    const FailureOrder failure{.job_id = 4711,
+                               .requeue = true,
+                               .faulty = {"n1"},
+                               .sentence = "stagecast: node n1: no space"};
     return {{"expand", chosen(0, encode_question(ExpandQuestion{"n[0-3]"}))},
             {"resolve", chosen(0, encode_question(ResolveQuestion{"n[0-3]"}))},
             {"lease_servers", chosen(0, encode_question(LeaseServersQuestion{}))},
