@@ -48,6 +48,8 @@ void apply(Site& site, const KeyValue& entry) {
         site.may_drop = same_word(entry.value, "drop");
     } else if (same_word(entry.key, "DestRoots")) {
         site.dest_roots = paths_in(entry.value);
+    } else if (same_word(entry.key, "MaxBytes")) {
+        site.max_bytes = read_size(entry.value).value_or(site.max_bytes);
     }
 }
 

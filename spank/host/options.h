@@ -6,6 +6,7 @@
 #include "transport/base/units.h"
 #include "transport/os/installation.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@ struct Site {
     bool is_script_first = false;                       ///< StageFrom=prolog-script
     bool may_drop = false;                              ///< OnNodeFault=drop
     std::vector<std::string> dest_roots;                ///< DestRoots, without a final slash
+    std::uint64_t max_bytes = 0;                        ///< MaxBytes; 0: no limit
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);

@@ -75,6 +75,19 @@ std::string plain_name(const std::string& name) {
     return plain ? plain->source : name;
 }
 
+std::uint64_t known_bytes(const StageSpec& spec) {
+    struct stat found {};
+    const bool is_known = !spec.is_late && !spec.is_list && !has_value_pattern(spec.source) &&
+                          ::stat(plain_name(spec.source).c_str(), &found) == 0 &&
+                          S_ISREG(found.st_mode);
+    if (!is_known) {
+        return 0;
+    }
+    constexpr std::uint64_t kStatBlock = 512;
+    return std::min(static_cast<std::uint64_t>(found.st_size),
+                    kStatBlock * static_cast<std::uint64_t>(found.st_blocks));
+}
+
 bool is_file_or_directory(const std::string& path) {
     struct stat found {};
     return ::stat(path.c_str(), &found) == 0 &&

@@ -7,11 +7,17 @@
 
 #include "stager/spec/stage_spec.h"
 
+#include <cstdint>
+
 namespace stage {
 
 /// Fails (Blame::user) for a source that is absent, unreadable, or neither file nor directory.
 /// Requires an absolute source. It does not read directories: the node checks their contents.
 [[nodiscard]] Status check_source(const StageSpec& spec);
+
+/// Bytes of a source that is a file, without holes; 0 for all else, and where only the nodes
+/// will know them.
+[[nodiscard]] std::uint64_t known_bytes(const StageSpec& spec);
 
 /// True if `path` is a file or a directory.
 [[nodiscard]] bool is_file_or_directory(const std::string& path);

@@ -7,6 +7,7 @@
 #include "spank/submit/source_check.h"
 #include "spank/submit/stage_timeout.h"
 #include "spank/submit/wildcards.h"
+#include "stager/spec/amount.h"
 #include "stager/spec/destination.h"
 #include "stager/spec/list_lines.h"
 #include "stager/spec/name_pattern.h"
@@ -229,6 +230,24 @@ Result<std::string> library_path(const SpankHandle& handle) {
     return path;
 }
 
+/// Checks the sizes that are known here: a node would refuse the files after the job's days in
+/// the queue.
+Status check_bytes(const Site& site, const std::vector<StageSpec>& specs) {
+    std::uint64_t bytes = 0;
+    for (const StageSpec& spec : specs) {
+        bytes += known_bytes(spec);
+    }
+    if (site.max_bytes == 0 || bytes <= site.max_bytes) {
+        return {};
+    }
+    return Error{Blame::user,
+                 "the files to stage have " + binary_amount_text(bytes) +
+                     ", this site allows " + binary_amount_text(site.max_bytes)}
+        .remedy(
+            "stage less, or ask the administrator (MaxBytes in this host's "
+            "stagecast.conf)");
+}
+
 /// Checks what only this host and Slurm's configuration show; `facts`: of a new job.
 Status check_here(SpankHandle& handle,
                   const Site& site,
@@ -250,7 +269,7 @@ Status check_here(SpankHandle& handle,
         }
         TRY(check_destination(spec, site.dest_roots));
     }
-    return {};
+    return check_bytes(site, specs);
 }
 
 }  // namespace

@@ -19,25 +19,6 @@ constexpr std::uint64_t kMillion = kThousand * kThousand;
 constexpr std::uint64_t kBillion = kMillion * kThousand;
 constexpr std::uint64_t kTrillion = kBillion * kThousand;
 
-// Largest first, in the order in which write_* tries them.
-constexpr std::array kPowersOf1024{
-    Unit{"T", 1ULL << 40U, 1},
-    Unit{"G", 1ULL << 30U, 1},
-    Unit{"M", 1ULL << 20U, 1},
-    Unit{"K", 1ULL << 10U, 1},
-};
-constexpr std::array kSizeUnits{
-    Unit{"", 1, 1},
-    Unit{"B", 1, 1},
-    Unit{"KB", kThousand, 1},
-    Unit{"MB", kMillion, 1},
-    Unit{"GB", kBillion, 1},
-    Unit{"TB", kTrillion, 1},
-    Unit{"KiB", 1ULL << 10U, 1},
-    Unit{"MiB", 1ULL << 20U, 1},
-    Unit{"GiB", 1ULL << 30U, 1},
-    Unit{"TiB", 1ULL << 40U, 1},
-};
 constexpr std::array kBitRates{
     Unit{"tbit", kTrillion, 8},
     Unit{"gbit", kBillion, 8},
@@ -93,15 +74,6 @@ std::optional<std::uint64_t> read_count(std::string_view text) {
         return std::nullopt;
     }
     return number->whole;
-}
-
-std::optional<std::uint64_t> read_size(std::string_view text) {
-    const auto number = read_decimal(text);
-    if (!number || (number->unit.empty() && number->fraction_of != 1)) {
-        return std::nullopt;
-    }
-    const auto bytes = in_units(*number, kPowersOf1024);
-    return bytes ? bytes : in_units(*number, kSizeUnits);
 }
 
 std::optional<std::uint64_t> read_rate(std::string_view text) {

@@ -18,9 +18,6 @@
 namespace stage {
 
 [[nodiscard]] std::optional<std::uint64_t> read_count(std::string_view text);
-/// Bytes: "10G", "1.5M", "4096"; K, M, G, T are powers of 1024 (also KiB, ...), KB, ... of
-/// 1000.
-[[nodiscard]] std::optional<std::uint64_t> read_size(std::string_view text);
 /// Bytes per second: "200mbit", "1gbit", "25MB", "25MB/s", "1.5GiB/s". A bare number is
 /// refused, as it has no unit.
 [[nodiscard]] std::optional<std::uint64_t> read_rate(std::string_view text);

@@ -291,6 +291,9 @@ slow_source() { fault n0 'read 200 /home/alice/'; }
 
 @test "more than MaxBytes" {
   input data 50000001
-  sbatch_fails --stage-file=data
+  sbatch_fails --stage-file=data::late
   node_sentence "$OUT" 'n[0-2]' 'MaxBytes'
+  run as_alice sbatch -N3 --stage-file=data --wrap true
+  [ "$status" != 0 ]
+  [[ $output == *'the files to stage have 47.7 MiB, this site allows 47.7 MiB; stage less, '*MaxBytes* ]] || { echo "$output"; false; }
 }

@@ -144,6 +144,15 @@ std::optional<bool> read_flag(std::string_view text) {
     return std::nullopt;
 }
 
+std::optional<std::uint64_t> read_size(std::string_view text) {
+    const auto number = read_decimal(text);
+    if (!number || (number->unit.empty() && number->fraction_of != 1)) {
+        return std::nullopt;
+    }
+    const auto bytes = in_units(*number, kPowersOf1024);
+    return bytes ? bytes : in_units(*number, kSizeUnits);
+}
+
 std::optional<Duration> read_seconds(std::string_view text) {
     constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Duration::rep>::max());
     const auto number = read_decimal(text);

@@ -7,6 +7,7 @@
 
 #include "transport/base/units.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -57,6 +58,25 @@ struct Unit {
 [[nodiscard]] std::optional<std::uint64_t> in_units(const Decimal& number,
                                                     std::span<const Unit> units);
 
+/// Largest first.
+inline constexpr std::array kPowersOf1024{Unit{"T", 1ULL << 40U, 1},
+                                          Unit{"G", 1ULL << 30U, 1},
+                                          Unit{"M", 1ULL << 20U, 1},
+                                          Unit{"K", 1ULL << 10U, 1}};
+inline constexpr std::array kSizeUnits{Unit{"", 1, 1},
+                                       Unit{"B", 1, 1},
+                                       Unit{"KB", 1'000, 1},
+                                       Unit{"MB", 1'000'000, 1},
+                                       Unit{"GB", 1'000'000'000, 1},
+                                       Unit{"TB", 1'000'000'000'000, 1},
+                                       Unit{"KiB", 1ULL << 10U, 1},
+                                       Unit{"MiB", 1ULL << 20U, 1},
+                                       Unit{"GiB", 1ULL << 30U, 1},
+                                       Unit{"TiB", 1ULL << 40U, 1}};
+
+/// Bytes: "10G", "1.5M", "4096"; K, M, G, T are powers of 1024 (also KiB, ...), KB, ... of
+/// 1000.
+[[nodiscard]] std::optional<std::uint64_t> read_size(std::string_view text);
 /// yes, true, on, 1; no, false, off, 0.
 [[nodiscard]] std::optional<bool> read_flag(std::string_view text);
 /// Seconds, decimals allowed, or with s, m, min or h: "600", "0.5", "20M".

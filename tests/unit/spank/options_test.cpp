@@ -36,6 +36,8 @@ TEST_CASE("the plugin reads two keys of the site's configuration") {
     CHECK(parse_site("DestRoots=/a, /b/c//,/").dest_roots ==
           std::vector<std::string>{"/a", "/b/c", "/"});
     CHECK(parse_site("DestRoots=").dest_roots.empty());
+    CHECK(parse_site("MaxBytes=1.5G").max_bytes == 3ULL << 29U);
+    CHECK(parse_site("MaxBytes=much").max_bytes == 0);
     CHECK_FALSE(parse_site("Enabled=No").is_enabled);
     CHECK_FALSE(parse_site("x\nEnabled=false").is_enabled);
 }

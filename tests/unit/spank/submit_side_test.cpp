@@ -406,6 +406,27 @@ TEST_CASE("a vanished working directory is an error message") {
     side.on_option(world.directory + "/a", false);
     CHECK(side.on_options_parsed(host));
 }
+TEST_CASE(
+    "files with more than MaxBytes are refused at submission, as far as it can be known") {
+    const SubmitWorld world;
+    world.scratch.write("stagecast.conf", "MaxBytes=10\n");
+    world.scratch.write("six", "123456");
+    world.scratch.write("five", "12345");
+    const auto submitted = [&](const std::vector<std::string>& values) {
+        SubmitSide side = world.side();
+        FakeHost host = world.host(Context::allocator);
+        for (const std::string& value : values) {
+            side.on_option(world.directory + '/' + value, false);
+        }
+        const Status done = side.on_options_parsed(host);
+        return done ? std::string{} : done.error().sentence();
+    };
+    CHECK(submitted({"five", "five:b"}).empty());
+    CHECK(submitted({"six", "five::late"}).empty());
+    CHECK(submitted({"six", "five"}).find("have 11 bytes, this site allows 10 bytes") !=
+          std::string::npos);
+}
+
 TEST_CASE("a destination that this host's DestRoots forbid is refused at submission") {
     const SubmitWorld world;
     world.scratch.write("stagecast.conf", "DestRoots=/scratch,/var/tmp/\n");
