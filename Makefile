@@ -529,10 +529,10 @@ named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present))) $(bcast_c:%=stager/m
   $(wildcard tests/mpi/*.h)
 $(BUILD)/headers/stager/mpi/stagecast.h.ok: CXXFLAGS += -DSTAGECAST_WITHOUT_MPI
 headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter-out $(named),$(filter %.h,$(present))))
-$(BUILD)/headers/%.ok: % $(BUILD)/how
+$(BUILD)/headers/%.ok: % $(BUILD)/how $(precompiled:%=%.gch)
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' $< | \
-	    $(CXX) $(CXXFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c++ -
+	    $(CXX) $(CXXFLAGS) $(COMMON:%=-include %) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c++ -
 	@touch $@
 
 lint: $(patsubst %,$(BUILD)/lint/%.ok,$(filter %.cpp,$(present)))
