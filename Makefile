@@ -532,7 +532,8 @@ headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter-out $(named),$(filter %.h,$
 $(BUILD)/headers/%.ok: % $(BUILD)/how $(precompiled:%=%.gch)
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' $< | \
-	    $(CXX) $(CXXFLAGS) $(COMMON:%=-include %) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c++ -
+	    $(CXX) $(CXXFLAGS) $(COMMON:%=-include %) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
+	    -fsyntax-only -x c++ -
 	@touch $@
 
 lint: $(patsubst %,$(BUILD)/lint/%.ok,$(filter %.cpp,$(present)))
