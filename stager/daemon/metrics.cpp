@@ -95,6 +95,33 @@ void node_failures(std::string& text, const Counters& counters) {
            std::to_string(counters.other_node_failures));
 }
 
+void workers(std::string& text, const WorkerCounts& counted) {
+    family(text,
+           "workers_total",
+           "counter",
+           "Workers that ended, by the fabric of their packets.");
+    for (std::size_t i = 0; i < kCountedFabrics.size(); ++i) {
+        sample(text,
+               "workers_total{fabric=\"" + std::string{kCountedFabrics[i]} + "\"}",
+               std::to_string(counted.by_fabric[i]));
+    }
+    counter(text,
+            "workers_unreached_total",
+            counted.unreached,
+            "Workers here that multicast did not reach.");
+    counter(text,
+            "reused_bytes_total",
+            counted.bytes_here,
+            "Bytes of stages that this node had already, in its cache or of an earlier stage.");
+    family(
+        text, "packets_total", "counter", "Packets of workers here, by what became of them.");
+    sample(text, "packets_total{what=\"sent\"}", std::to_string(counted.packets_sent));
+    sample(text, "packets_total{what=\"received\"}", std::to_string(counted.packets_received));
+    sample(text, "packets_total{what=\"lost\"}", std::to_string(counted.packets_lost));
+    sample(text, "packets_total{what=\"repaired\"}", std::to_string(counted.packets_repaired));
+    sample(text, "packets_total{what=\"rejected\"}", std::to_string(counted.packets_rejected));
+}
+
 /// Each bucket includes the counts of those before it.
 void durations(std::string& text, const Counters& counters) {
     family(text,
@@ -149,6 +176,10 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
           "stages_running",
           static_cast<std::int64_t>(gauges.stages_running),
           "Stages with a worker on this node.");
+    gauge(text,
+          "stages_waiting",
+          static_cast<std::int64_t>(gauges.stages_waiting),
+          "Stages that wait for a place on this, their first node.");
     counter(text,
             "stages_begun_total",
             counters.stages_begun,
@@ -164,6 +195,7 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
             counters.bytes_pushed,
             "Bytes of files that this node, as source of a push, brought to others.");
     durations(text, counters);
+    workers(text, counters.workers);
     family(text, "refused_total", "counter", "Rejected requests, by entry point.");
     sample(text, "refused_total{door=\"socket\"}", std::to_string(counters.control_refused));
     sample(text, "refused_total{door=\"link\"}", std::to_string(counters.links_refused));
@@ -217,6 +249,7 @@ void MetricsFile::write() {
     }
     refresh_();
     gauges_.stages_running = places_.taken() + places_.taken_by_members();
+    gauges_.stages_waiting = places_.waiting();
     gauges_.is_enabled = basics_.config.enabled;
     const Status written = write_whole(path, metrics_text(basics_.counters, gauges_));
     if (written) {

@@ -20,6 +20,7 @@ inline constexpr Duration kMetricsEvery = std::chrono::seconds{15};
 /// The values that are no counts since the start.
 struct Gauges {
     std::size_t stages_running = 0;
+    std::size_t stages_waiting = 0;
     bool is_enabled = true;
     std::int64_t started_at = 0;  ///< Seconds since the epoch.
 };

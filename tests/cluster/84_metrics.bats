@@ -37,6 +37,10 @@ is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
   as_alice srun -N2 --stage-file=data true
   wait_for 10 is n1 'stages_total{role="job",verdict="ok"}' 1
   wait_for 10 is n1 staged_bytes_total 3000000
+  wait_for 10 is n1 'workers_total{fabric="udp"}' 1
+  [ "$(value n1 'packets_total{what="received"}')" -gt 1000 ]
+  [ "$(value n1 workers_unreached_total)" = 0 ]
+  [ "$(value n1 stages_waiting)" = 0 ]
   wait_for 10 is n1 stage_seconds_count 1
   wait_for 10 is n1 stages_begun_total $((begun + 1))
   srun_fails --stage-file=data:/nowhere/%j

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace stage {
 
@@ -32,14 +33,30 @@ inline constexpr std::size_t kCulpritsMax = 256;
 inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
     1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200};
 
+/// What workers here counted. They are users' processes, so each stage adds at most
+/// kWorkerCountMax to a number: made-up ones can't have it begin again at 0.
+struct WorkerCounts {
+    std::array<std::uint64_t, 3> by_fabric{};  ///< Workers, by kCountedFabrics.
+    std::uint64_t unreached = 0;               ///< Workers that did not hear their group.
+    std::uint64_t bytes_here = 0;              ///< Bytes that were on this node already.
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t packets_lost = 0;
+    std::uint64_t packets_repaired = 0;
+    std::uint64_t packets_rejected = 0;
+};
+inline constexpr std::array<std::string_view, 3> kCountedFabrics{"udp", "tcp", "verbs"};
+inline constexpr std::uint64_t kWorkerCountMax = 1ULL << 44U;
+
 struct Counters {
     std::uint64_t stages_begun = 0;
     std::array<EndedStages, kStageRoles> ended{};  ///< By StageRole.
     /// Counts failures of stages which began here, by node's name, without users' errors.
     std::map<std::string, std::uint64_t> node_failures;
     std::uint64_t other_node_failures = 0;  ///< Failures of nodes beyond kCulpritsMax.
-    std::uint64_t bytes_staged = 0;         ///< Bytes of successful stages, to this node.
-    std::uint64_t bytes_pushed = 0;         ///< Bytes of successful pushes from this node.
+    WorkerCounts workers;
+    std::uint64_t bytes_staged = 0;  ///< Bytes of successful stages, to this node.
+    std::uint64_t bytes_pushed = 0;  ///< Bytes of successful pushes from this node.
     /// Successful stages of jobs that took up to kStageSeconds, and more than the bucket
     /// before.
     std::array<std::uint64_t, kStageSeconds.size()> ok_within{};

@@ -84,6 +84,23 @@ std::string summary_of(const StageFacts& facts, std::size_t files, const StageTi
     return transfer < 0 ? text : text + " (transfer " + seconds(transfer) + ")";
 }
 
+void count_worker(WorkerCounts& counters, const WorkerStatistics& counted) {
+    const auto add = [](std::uint64_t& sum, std::uint64_t more) {
+        sum += std::min(more, kWorkerCountMax);
+    };
+    const auto* const fabric = std::ranges::find(kCountedFabrics, counted.node.fabric);
+    if (fabric != kCountedFabrics.end()) {
+        ++counters.by_fabric[static_cast<std::size_t>(fabric - kCountedFabrics.begin())];
+    }
+    counters.unreached += counted.node.was_unreachable ? 1 : 0;
+    add(counters.bytes_here, counted.node.bytes_here);
+    add(counters.packets_sent, counted.packets_sent);
+    add(counters.packets_received, counted.packets_received);
+    add(counters.packets_lost, counted.node.packets_lost);
+    add(counters.packets_repaired, counted.node.packets_repaired);
+    add(counters.packets_rejected, counted.packets_rejected);
+}
+
 void log_worker(const Logger& log, const StageKey& key, const WorkerStatistics& counted) {
     log.info("worker left",
              {{"job", job_text(key)},

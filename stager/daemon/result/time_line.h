@@ -46,6 +46,9 @@ void count_settled(Counters& counters, const StageFacts& facts, const StageTimes
                                      std::size_t files,
                                      const StageTimes& times);
 
+/// Adds what a worker counted to the counters.
+void count_worker(WorkerCounts& counters, const WorkerStatistics& counted);
+
 /// Logs a worker's counters, "worker left job=.. packets_lost=.. packets_rejected=..".
 void log_worker(const Logger& log, const StageKey& key, const WorkerStatistics& counted);
 

@@ -568,6 +568,7 @@ void Stage::on_run_failed(Blame blame, const std::string& sentence) {
 void Stage::on_gone() {
     if (const auto& counted = run_->last_statistics()) {
         log_worker(basics_.log, key_, *counted);
+        count_worker(basics_.counters.workers, *counted);
     }
     place_.give_back();
     apply(StageEvent::gone);

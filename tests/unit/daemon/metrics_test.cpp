@@ -64,11 +64,15 @@ TEST_CASE("the text is in Prometheus' format, each count under its name") {
     counters.bytes_staged = 1'000'000'000'000'000;
     counters.stages_timed = 3;
     counters.ok_ms = 12'045;
+    counters.workers = {.by_fabric = {21, 22, 0}, .unreached = 23, .packets_lost = 24};
     counters.control_refused = 11;
     counters.links_refused = 12;
     counters.messages_refused = 13;
-    const std::string text = metrics_text(
-        counters, {.stages_running = 1, .is_enabled = false, .started_at = 1'700'000'000});
+    const std::string text = metrics_text(counters,
+                                          {.stages_running = 1,
+                                           .stages_waiting = 6,
+                                           .is_enabled = false,
+                                           .started_at = 1'700'000'000});
     CHECK(text.back() == '\n');
     const Parsed parsed = parse(text);
     const auto value = [&](const std::string& name) {
@@ -95,6 +99,11 @@ TEST_CASE("the text is in Prometheus' format, each count under its name") {
     CHECK(value("stage_seconds_bucket{le=\"1200\"}") == 2);
     CHECK(value("stage_seconds_bucket{le=\"+Inf\"}") == 3);
     CHECK(value("stages_running") == 1);
+    CHECK(value("stages_waiting") == 6);
+    CHECK(value("workers_total{fabric=\"udp\"}") == 21);
+    CHECK(value("workers_total{fabric=\"tcp\"}") == 22);
+    CHECK(value("workers_unreached_total") == 23);
+    CHECK(value("packets_total{what=\"lost\"}") == 24);
     CHECK(value("enabled") == 0);
     CHECK(value("start_time_seconds") == 1'700'000'000);
     CHECK(value("refused_total{door=\"socket\"}") == 11);
