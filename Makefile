@@ -325,36 +325,39 @@ $(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
 placeless := $(if $(COVERAGE),,-ffile-prefix-map=$(CURDIR)=.)
 # What a library has is compiled once, for the programs, too.
 in_library := $(call objects,obj,$(call found,$(sort $(plugin) $(mpi) $(bcast))))
-$(in_library): CXXFLAGS += $(SHARED_CXXFLAGS)
-# The headers of the standard library that most files include are compiled once, beforehand: for
-# programs, for what libraries have, and with Catch2 for unit tests, which are not optimised,
-# because that takes longer than it saves. A file names what it uses all the same: clang and the
-# sanitizers compile without (tests/tidy checks it, too).
+in_unit    := $(call objects,obj,$(filter tests/unit/%,$(unit_tests)))
+# Unit tests are not optimised, because that takes longer than it saves.
+flags_library := $(SHARED_CXXFLAGS)
+flags_unit    := $(if $(SAN)$(findstring clang,$(CXX)),,-O0 -U_FORTIFY_SOURCE)
+KIND          := program
+$(in_library): private KIND := library
+$(in_unit): private KIND := unit
+# The headers of the standard library that most files include are compiled once, beforehand, for
+# each kind of object, of which the flags must be the same; for unit tests with Catch2. A file
+# names what it uses all the same (tests/tidy/headers.py): clang and the sanitizers compile
+# without.
 ifeq (,$(SAN)$(findstring clang,$(CXX)))
-in_unit     := $(call objects,obj,$(filter-out $(catch_main),$(filter tests/unit/%,\
-  $(unit_tests))))
-precompiled := $(foreach kind,program library unit,$(BUILD)/precompiled/$(kind).h)
-COMMON      := $(BUILD)/precompiled/program.h
-$(in_library): COMMON := $(BUILD)/precompiled/library.h
-$(in_unit):    COMMON := $(BUILD)/precompiled/unit.h
-$(BUILD)/precompiled/library.h.gch: CXXFLAGS += $(SHARED_CXXFLAGS)
-$(BUILD)/precompiled/unit.h.gch $(in_unit): CXXFLAGS += -O0 -U_FORTIFY_SOURCE
-$(call objects,obj,$(catch_main)): COMMON :=
-$(precompiled:%=%.gch): $(BUILD)/precompiled/%.h.gch: $(BUILD)/how
-	@mkdir -p $(@D) && echo '#include "$(common_$*)"' >$(@:.gch=)
-	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -MF $@.d -MT $@ -x c++-header -o $@ $(@:.gch=)
+COMMON = $(BUILD)/precompiled/$(KIND).h
 common_program := etc/precompiled.h
 common_library := etc/precompiled.h
 common_unit    := tests/unit/common.h
+precompiled := $(foreach kind,program library unit,$(BUILD)/precompiled/$(kind).h.gch)
+$(precompiled): $(BUILD)/precompiled/%.h.gch: $(BUILD)/how
+	@mkdir -p $(@D) && echo '#include "$(common_$*)"' >$(@:.gch=)
+	@$(CXX) $(CXXFLAGS) $(flags_$*) $(placeless) -MMD -MP -MF $@.d -MT $@ -x c++-header -o $@ \
+	    $(@:.gch=)
 endif
-$(BUILD)/obj/%.o: %.cpp $(BUILD)/how $(precompiled:%=%.gch)
+.SECONDEXPANSION:
+$(BUILD)/obj/%.o: %.cpp $(BUILD)/how $$(addsuffix .gch,$$(COMMON))
 	@echo "  CXX  $<"; mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(COMMON:%=-include %) $(placeless) -MMD -MP -c -o $@ $<
+	@$(CXX) $(CXXFLAGS) $(flags_$(KIND)) $(COMMON:%=-include % -Winvalid-pch) $(placeless) \
+	    -MMD -MP -c -o $@ $<
 placed := $(addprefix $(BUILD)/obj/,stager/config/table.o transport/os/installation.o)
-$(placed): CXXFLAGS += $(places)
+$(placed): private CXXFLAGS += $(places)
 $(placed): $(BUILD)/places
 # Under the sanitizers Catch2's main warns out of libstdc++'s <regex>, falsely.
-$(call objects,obj,$(catch_main)): CXXFLAGS += -w
+$(call objects,obj,$(catch_main)): private CXXFLAGS += -w
+$(call objects,obj,$(catch_main)): private COMMON :=
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ------------------------------------------------------------------------------------- tests
@@ -529,11 +532,10 @@ named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present))) $(bcast_c:%=stager/m
   $(wildcard tests/mpi/*.h)
 $(BUILD)/headers/stager/mpi/stagecast.h.ok: CXXFLAGS += -DSTAGECAST_WITHOUT_MPI
 headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter-out $(named),$(filter %.h,$(present))))
-$(BUILD)/headers/%.ok: % $(BUILD)/how $(precompiled:%=%.gch)
+$(BUILD)/headers/%.ok: % $(BUILD)/how
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' $< | \
-	    $(CXX) $(CXXFLAGS) $(COMMON:%=-include %) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
-	    -fsyntax-only -x c++ -
+	    $(CXX) $(CXXFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c++ -
 	@touch $@
 
 lint: $(patsubst %,$(BUILD)/lint/%.ok,$(filter %.cpp,$(present)))

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstdio>
+#include <tuple>
 
 namespace stage::sim {
 namespace {
