@@ -27,6 +27,7 @@ constexpr std::size_t kQuestionMax = 1U << 20U;
 constexpr std::size_t kAnswerMax = 16U << 20U;
 constexpr std::size_t kSentenceMax = 4096;
 constexpr std::size_t kLengthBytes = 4;
+constexpr const char* kRequeued = " (requeued)";
 
 struct JobsFree {
     void operator()(job_info_msg_t* jobs) const { ::slurm_free_job_info_msg(jobs); }
@@ -129,57 +130,52 @@ std::string text_of(const char* text) {
 }
 
 /// Slurm replaces the whole AdminComment, of which others may have written a part.
-bool comment_on(std::uint32_t job_id, std::string_view reason) {
-    const Result<LoadedJob> loaded = load_job(job_id);
-    if (!loaded) {
-        return false;
-    }
-    std::string comment =
-        with_reason(loaded->job != nullptr ? text_of(loaded->job->admin_comment) : "", reason);
+std::string comment_with(const slurm_job_info_t* job, std::string_view reason) {
+    return with_reason(job != nullptr ? text_of(job->admin_comment) : "", reason);
+}
+
+job_desc_msg_t change_of(std::uint32_t job_id) {
     job_desc_msg_t change{};
     ::slurm_init_job_desc_msg(&change);
     name_job(change, job_id);
+    return change;
+}
+
+bool comment_on(std::uint32_t job_id, const slurm_job_info_t* job, std::string_view reason) {
+    std::string comment = comment_with(job, reason);
+    job_desc_msg_t change = change_of(job_id);
     change.admin_comment = comment.data();
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
 }
 
-/// Whether the job's partition has enough nodes without `left_out` more.
-bool has_room(const slurm_job_info_t& job, std::size_t left_out) {
-    partition_info_msg_t* all = nullptr;
-    if (::slurm_load_partitions(0, &all, SHOW_ALL) != SLURM_SUCCESS) {
-        return false;
-    }
-    std::size_t nodes = 0;
-    for (std::uint32_t i = 0; i < all->record_count; ++i) {
-        const partition_info_t& one = all->partition_array[i];
-        nodes = text_of(one.name) == text_of(job.partition) ? one.total_nodes : nodes;
-    }
-    ::slurm_free_partition_info_msg(all);
-    return nodes >= std::size_t{job.num_nodes} + left_out;
+/// Whether the pending job can run at all, once nodes are free. (libslurm exports no function
+/// to free its answer; this process ends soon.)
+bool can_run(std::uint32_t job_id) {
+    job_desc_msg_t question = change_of(job_id);
+    will_run_response_msg_t* answer = nullptr;
+    return ::slurm_job_will_run2(&question, &answer) == SLURM_SUCCESS;
 }
 
-/// Keeps a requeued job off the nodes at fault, and returns them as words for its AdminComment;
-/// empty: it may get them again. A job that can run nowhere would be held.
-std::string leave_out(std::uint32_t job_id, const std::vector<std::string>& faulty) {
-    const Result<LoadedJob> loaded =
-        faulty.empty() ? Result<LoadedJob>{LoadedJob{}} : load_job(job_id);
-    const slurm_job_info_t* job = loaded ? loaded->job : nullptr;
-    if (job == nullptr || !text_of(job->req_nodes).empty()) {
-        return {};
+/// Keeps a requeued job off the nodes at fault, and says so in its AdminComment; `sentence` is
+/// there already. What could run nowhere else may get them again: Slurm would hold it.
+void leave_out(const slurm_job_info_t& job, const FailureOrder& order) {
+    if (order.faulty.empty() || !text_of(job.req_nodes).empty()) {
+        return;
     }
-    const std::string before = text_of(job->exc_nodes);
-    const Result<std::vector<std::string>> already =
-        before.empty() ? Result<std::vector<std::string>>{{}} : expand_nodes(before);
-    if (!already || !has_room(*job, already->size() + faulty.size())) {
-        return {};
-    }
-    const std::string names = joined(faulty, ",");
+    const std::string names = joined(order.faulty, ",");
+    std::string before = text_of(job.exc_nodes);
     std::string list = before.empty() ? names : before + ',' + names;
-    job_desc_msg_t change{};
-    ::slurm_init_job_desc_msg(&change);
-    name_job(change, job_id);
+    std::string comment =
+        comment_with(&job, order.sentence + " (requeued without " + names + ')');
+    job_desc_msg_t change = change_of(order.job_id);
     change.exc_nodes = list.data();
-    return ::slurm_update_job(&change) == SLURM_SUCCESS ? " without " + names : std::string{};
+    change.admin_comment = comment.data();
+    if (::slurm_update_job(&change) == SLURM_SUCCESS && !can_run(order.job_id)) {
+        comment = comment_with(&job, order.sentence + kRequeued);
+        change.admin_comment = comment.data();
+        change.exc_nodes = before.data();
+        static_cast<void>(::slurm_update_job(&change));
+    }
 }
 
 /// A node that learns late of a stage's end must not touch a later restart under the same job
@@ -204,9 +200,14 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
         job.word = ::slurm_strerror(errno);
     }
     const bool is_requeued = job.state == SlurmJobState::ended;
-    const std::string end =
-        is_requeued ? " (requeued" + leave_out(order.job_id, order.faulty) + ')' : "";
-    if (!comment_on(order.job_id, order.sentence + end) && !is_requeued) {
+    const Result<LoadedJob> loaded = load_job(order.job_id);
+    const bool is_said =
+        loaded && comment_on(order.job_id,
+                             loaded->job,
+                             order.sentence + std::string{is_requeued ? kRequeued : ""});
+    if (is_requeued && loaded && loaded->job != nullptr) {
+        leave_out(*loaded->job, order);
+    } else if (!is_said && !is_requeued) {
         return no_slurm_answer("a reply to the change of the job's AdminComment");
     }
     return SlurmAnswer{std::move(job)};
@@ -220,7 +221,9 @@ Result<SlurmAnswer> cancel(CancelOrder order) {
                                     .word = "the job has been restarted"}};
     }
     static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
-    static_cast<void>(comment_on(order.job_id, order.sentence));
+    if (const Result<LoadedJob> loaded = load_job(order.job_id)) {
+        static_cast<void>(comment_on(order.job_id, loaded->job, order.sentence));
+    }
     const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
                                    : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
     if (done != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE) {

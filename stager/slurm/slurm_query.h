@@ -45,8 +45,8 @@ struct JobsQuestion {
 };
 /// No question: the stage of a whole job has failed. `sentence` becomes the job's AdminComment,
 /// and with `requeue` a batch job that still runs and may be requeued goes back to the queue.
-/// It is then kept off `faulty` nodes, unless it asked for nodes by name or its partition would
-/// be too small. The answer is a SlurmJob: `ended` if it was requeued, else `alive`, with the
+/// It is then kept off `faulty` nodes, unless it asked for nodes by name or could run nowhere
+/// else. The answer is a SlurmJob: `ended` if it was requeued, else `alive`, with the
 /// reason as its word.
 struct FailureOrder {
     std::uint32_t job_id = 0;
@@ -104,7 +104,7 @@ using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<S
 
 /// More nodes than this in one list are refused.
 inline constexpr std::size_t kNodesMax = 65'536;
-/// More faulty nodes than this are no fault of the nodes.
+/// Faulty nodes in one order, at most.
 inline constexpr std::size_t kFaultyMax = 16;
 /// More jobs than this in one question are refused.
 inline constexpr std::size_t kJobsMax = 4096;

@@ -23,9 +23,6 @@ void FailureNotice::report(const StageKey& key,
                            bool requeue,
                            std::vector<std::string> faulty,
                            OnDone on_done) {
-    if (faulty.size() > kFaultyMax) {
-        faulty.clear();
-    }
     asker_.ask(
         FailureOrder{.job_id = key.job_id,
                      .restart = key.restart,

@@ -699,6 +699,17 @@ void Stage::end_run(const Verdict& verdict) {
     }
 }
 
+/// Requires group_.
+std::vector<std::string> Stage::names_of(const std::vector<Rank>& ranks) const {
+    std::vector<std::string> names;
+    for (const Rank rank : ranks) {
+        if (rank.index() < group_->plan().nodes.size()) {
+            names.push_back(group_->plan().nodes[rank.index()].name);
+        }
+    }
+    return names;
+}
+
 /// The nodes that failed for a reason that is not the user's. `with_unnamed`: also those that
 /// are only counted, whose reasons are not known.
 std::vector<std::string> Stage::faulty_nodes(bool with_unnamed) const {
@@ -713,13 +724,7 @@ std::vector<std::string> Stage::faulty_nodes(bool with_unnamed) const {
             ranks.push_back(failure.rank);
         }
     }
-    std::vector<std::string> names;
-    for (const Rank rank : ranks) {
-        if (rank.index() < group_->plan().nodes.size()) {
-            names.push_back(group_->plan().nodes[rank.index()].name);
-        }
-    }
-    return names;
+    return names_of(ranks);
 }
 
 /// For later calls of `stagecast explain`.
@@ -746,7 +751,11 @@ void Stage::tell_slurm() {
         unbegun_.await(std::max(basics_.loop.now(), *times_.announced + longest),
                        verdict.sentence);
     }
-    notice_.report(key_, verdict.sentence, requeues, faulty_nodes(false), [this] {
+    const std::vector<std::string> suspects =
+        group_         ? names_of(failures().suspects(group_->plan().nodes.size()))
+        : blamed_node_ ? std::vector{*blamed_node_}
+                       : std::vector<std::string>{};
+    notice_.report(key_, verdict.sentence, requeues, suspects, [this] {
         result_.answer();
         tell_change();
     });

@@ -145,6 +145,7 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] std::optional<Failure> why_dropped() const;
     [[nodiscard]] NodeVerdict own_verdict(const GroupVerdict& verdict) const;
     void end_run(const Verdict& verdict);
+    [[nodiscard]] std::vector<std::string> names_of(const std::vector<Rank>& ranks) const;
     [[nodiscard]] std::vector<std::string> faulty_nodes(bool with_unnamed) const;
     void remember();
     void tell_slurm();

@@ -35,6 +35,17 @@ bool Failures::add(Failure failure) {
     return dropped != rank;
 }
 
+std::vector<Rank> Failures::suspects(std::size_t nodes) const {
+    std::vector<Rank> ranks;
+    const bool is_all_but_one = named_.size() > 1 && count() + 1 >= nodes;
+    for (const Failure& failure : named_) {
+        if (unnamed_.empty() && !is_all_but_one && failure.blame != Blame::user) {
+            ranks.push_back(failure.rank);
+        }
+    }
+    return ranks;
+}
+
 Blame Failures::blame() const {
     invariant(!named_.empty(), "there is a failure");
     return named_.front().blame;

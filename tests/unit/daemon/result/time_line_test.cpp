@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -41,6 +43,21 @@ TEST_CASE("one line tells what a worker counted, a second one of its flows, if i
     counted.rails = 2;
     counted.flow_packets.clear();
     CHECK_THAT(lines_for(counted)[1], Catch::Contains("rails=2") && Catch::Contains("[]"));
+}
+
+TEST_CASE("a worker's counts are added, as far as one can have counted") {
+    WorkerCounts counts;
+    WorkerStatistics counted;
+    counted.node = {
+        .packets_lost = 3, .bytes_here = 5, .fabric = "tcp", .was_unreachable = true};
+    count_worker(counts, counted);
+    counted.node.fabric = "\"made up";
+    counted.node.packets_lost = std::numeric_limits<std::uint64_t>::max();
+    count_worker(counts, counted);
+    CHECK(counts.by_fabric == std::array<std::uint64_t, 3>{0, 1, 0});
+    CHECK(counts.unreached == 2);
+    CHECK(counts.bytes_here == 10);
+    CHECK(counts.packets_lost == 3 + kWorkerCountMax);
 }
 
 TEST_CASE("a failed stage counts the nodes at fault by name, a bounded number of names") {

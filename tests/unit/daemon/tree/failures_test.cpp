@@ -42,6 +42,24 @@ TEST_CASE("of many failures a few are named and all counted, in any order of arr
     CHECK_FALSE(falling.add(of(7)));
 }
 
+TEST_CASE("the nodes at fault are known if few failed, and not all but one") {
+    const auto suspects = [](const std::vector<Failure>& all, std::size_t nodes) {
+        Failures failures;
+        for (const Failure& one : all) {
+            failures.add(one);
+        }
+        return failures.suspects(nodes);
+    };
+    CHECK(suspects({}, 8).empty());
+    CHECK(suspects({of(1)}, 2) == std::vector{Rank{1}});
+    CHECK(suspects({of(1), of(2)}, 8) == std::vector{Rank{1}, Rank{2}});
+    CHECK(suspects({of(1), of(2)}, 3).empty());
+    CHECK(suspects({of(1), of(2), of(3), of(4), of(5)}, 64).empty());
+    Failure users = of(1);
+    users.blame = Blame::user;
+    CHECK(suspects({users, of(2)}, 8) == std::vector{Rank{2}});
+}
+
 // Each has found another node silent, and that one may be at fault.
 TEST_CASE("where all nodes but one failed alike, that one is named") {
     Failures failures;
