@@ -87,28 +87,26 @@ BroadcastMember::BroadcastMember(MemberPlan plan, std::vector<Endpoint> endpoint
     plan_.broadcast.source = plan_.source;
 }
 
-Result<Card> BroadcastMember::card(const Work* work) {
+Result<Card> BroadcastMember::card(const ObjectFacts& object) {
     TRY(auto card, make_card(own(), plan_.node, endpoints_));
-    const std::uint64_t bytes = work != nullptr ? work->bytes_expected() : 0;
     const RelayChoice choice =
-        choose_relay({.object_bytes = bytes,
+        choose_relay({.object_bytes = object.bytes,
                       .members = static_cast<std::uint32_t>(plan_.members),
                       .asked = plan_.relay});
     card.relay_degree = choice.relay.number();
-    if (work != nullptr) {
-        const Bytes offer = work->offer();
-        card.offer.assign(offer.begin(), offer.end());
-    }
+    card.offer.assign(object.offer.begin(), object.offer.end());
     return card;
 }
 
-Status BroadcastMember::meet(Directory* directory, const Work* work, Interrupts& interrupts) {
+Status BroadcastMember::meet(Directory* directory,
+                             const ObjectFacts& object,
+                             Interrupts& interrupts) {
     if (plan_.members == 1) {
         plan_.broadcast.members.resize(1);
-        keep_offer(work != nullptr ? work->offer() : Bytes{});
+        keep_offer(object.offer);
         return {};
     }
-    TRY(const auto own, card(work));
+    TRY(const auto own, card(object));
     TRY(auto wired, wire_up(*directory, own, plan_.longest, interrupts));
     cards_ = std::move(wired.cards);
     if (cards_.size() != plan_.members) {

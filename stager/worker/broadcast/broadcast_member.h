@@ -51,6 +51,12 @@ struct MemberPlan {
 /// `config.source`, because only the source knows the size of the object.
 void form_group(const CardTable& cards, const Network& network, BroadcastConfig& config);
 
+/// What the source knows of its object before the members meet.
+struct ObjectFacts {
+    std::uint64_t bytes = 0;
+    Bytes offer{};  ///< Work::offer(), for all members to check their room.
+};
+
 class BroadcastMember {
   public:
     BroadcastMember() = default;
@@ -58,9 +64,11 @@ class BroadcastMember {
     BroadcastMember(MemberPlan plan, std::vector<Endpoint> endpoints);
 
     /// Returns once every member's card is here and this member has joined. `directory`: null
-    /// in a group of one. `work`: what the source says of its object; a receiver may have none
-    /// yet. Fails (Blame::node) if the members do not meet in time.
-    [[nodiscard]] Status meet(Directory* directory, const Work* work, Interrupts& interrupts);
+    /// in a group of one. `object`: nothing of a receiver. Fails (Blame::node) if the members
+    /// do not meet in time.
+    [[nodiscard]] Status meet(Directory* directory,
+                              const ObjectFacts& object,
+                              Interrupts& interrupts);
 
     /// Takes part to the end. Requires meet().
     [[nodiscard]] BroadcastReport run(Work& work,
@@ -73,7 +81,7 @@ class BroadcastMember {
     void set_finish_extra(Duration extra) { plan_.broadcast.finish_extra = extra; }
     /// By rank; empty in a group of one.
     [[nodiscard]] const CardTable& cards() const { return cards_; }
-    /// What the source said of its object (Work::offer()); empty if that is too long.
+    /// What the source said of its object; empty if that is too long, or if it said nothing.
     [[nodiscard]] Bytes offer() const { return offer_; }
     [[nodiscard]] const Network& network() const { return network_; }
     /// The carrier of the fabric in which the broadcast begins.
@@ -84,7 +92,7 @@ class BroadcastMember {
     [[nodiscard]] TransportChoice choice(const std::vector<Rank>& unreached) const;
 
   private:
-    [[nodiscard]] Result<Card> card(const Work* work);
+    [[nodiscard]] Result<Card> card(const ObjectFacts& object);
     [[nodiscard]] Status find_own_rank(const Card& own);
     void keep_offer(Bytes offer);
     [[nodiscard]] Status join(std::uint64_t draw);

@@ -242,7 +242,7 @@ Status CalledEngine::take_part() {
     TRY(auto call, channel_.next_of<CallGroup>());
     TRY(auto group, group_of(call));
     TRY(auto member, engine_member(options_, group));
-    TRY(member.meet(group.directory.get(), &*work_, interrupts_));
+    TRY(member.meet(group.directory.get(), {.bytes = work_->bytes_expected()}, interrupts_));
     if (Status timed = interrupts_.limit(options_.timeout); !timed) {
         return timed;
     }

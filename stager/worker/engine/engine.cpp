@@ -94,9 +94,10 @@ int run_engine(const Logger& log,
         work = source_work(options, *group);
     }
     Result<BroadcastMember> member = engine_member(options, *group);
-    const Status met =
-        member ? member->meet(group->directory.get(), work ? &*work : nullptr, interrupts)
-               : Status{member.error()};
+    const Status met = member ? member->meet(group->directory.get(),
+                                             {.bytes = work ? work->bytes_expected() : 0},
+                                             interrupts)
+                              : Status{member.error()};
     if (!met) {
         // This member's own failure says more than the failure to report it to the others.
         const bool refuses = work && work->refusal();

@@ -190,7 +190,13 @@ Status Stage::meet() {
     if (setup_.nodes.size() > 1) {
         TRY(directory, open_directory());
     }
-    return member_.meet(directory.get(), &*work_, interrupts_);
+    Status met = member_.meet(directory.get(),
+                              {.bytes = work_->bytes_expected(), .offer = work_->offer()},
+                              interrupts_);
+    for (const std::string& objection : member_.network().objections()) {
+        log_.info("the nodes do without a transport", {{"why", objection}});
+    }
+    return met;
 }
 
 Status Stage::run() {
@@ -211,9 +217,6 @@ Status Stage::run() {
     }
     claims.make();
     TRY(meet());
-    for (const std::string& objection : member_.network().objections()) {
-        log_.info("the nodes do without a transport", {{"why", objection}});
-    }
     look_ahead(claims);
     member_.set_finish_extra(unpack_max(*work_, *orders_));
     began_ = std::chrono::steady_clock::now();

@@ -68,7 +68,7 @@ TEST_CASE(
         return CardTable{source_card(others), own};
     }};
     BroadcastMember member{receiver_of_two(), endpoints_on_loopback()};
-    REQUIRE(member.meet(&directory, nullptr, *interrupts));
+    REQUIRE(member.meet(&directory, {}, *interrupts));
     CHECK(member.own() == Rank{1});
     CHECK(member.offer().size() == 2);
     CHECK(member.carrier().has_multicast);
@@ -84,7 +84,7 @@ TEST_CASE("a table that has the member at another rank, or not at all, is refuse
     const auto meets = [&](MemberPlan plan, std::function<CardTable(Card)> table) {
         MadeUpDirectory directory{std::move(table)};
         BroadcastMember member{std::move(plan), endpoints_on_loopback()};
-        const Status met = member.meet(&directory, nullptr, *interrupts);
+        const Status met = member.meet(&directory, {}, *interrupts);
         return met ? std::string{} : met.error().sentence();
     };
     const Card first = source_card(others);
@@ -117,7 +117,7 @@ TEST_CASE("a member of a group of one needs no directory") {
     auto interrupts = Interrupts::make();
     REQUIRE(interrupts);
     BroadcastMember member{{.own = Rank{0}, .is_source = true}, {}};
-    REQUIRE(member.meet(nullptr, nullptr, *interrupts));
+    REQUIRE(member.meet(nullptr, {}, *interrupts));
     CHECK(member.own() == Rank{0});
     CHECK(member.cards().empty());
     CHECK(member.offer().empty());
