@@ -79,7 +79,8 @@ std::uint64_t known_bytes(const StageSpec& spec) {
     struct stat found {};
     const bool is_known = !spec.is_late && !spec.is_list && !has_value_pattern(spec.source) &&
                           ::stat(plain_name(spec.source).c_str(), &found) == 0 &&
-                          S_ISREG(found.st_mode);
+                          S_ISREG(found.st_mode) &&
+                          ::access(plain_name(spec.source).c_str(), R_OK) == 0;
     if (!is_known) {
         return 0;
     }

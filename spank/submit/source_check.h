@@ -15,8 +15,8 @@ namespace stage {
 /// Requires an absolute source. It does not read directories: the node checks their contents.
 [[nodiscard]] Status check_source(const StageSpec& spec);
 
-/// Bytes of a source that is a file, without holes; 0 for all else, and where only the nodes
-/// will know them.
+/// Bytes of a source that is a readable file, without holes; 0 for all else, and where only
+/// the nodes will know them.
 [[nodiscard]] std::uint64_t known_bytes(const StageSpec& spec);
 
 /// True if `path` is a file or a directory.

@@ -240,9 +240,13 @@ Status check_bytes(const Site& site, const std::vector<StageSpec>& specs) {
     if (site.max_bytes == 0 || bytes <= site.max_bytes) {
         return {};
     }
-    return Error{Blame::user,
-                 "the files to stage have " + binary_amount_text(bytes) +
-                     ", this site allows " + binary_amount_text(site.max_bytes)}
+    const bool is_near = binary_amount_text(bytes) == binary_amount_text(site.max_bytes);
+    const auto text = [is_near](std::uint64_t amount) {
+        return is_near ? std::to_string(amount) + " bytes" : binary_amount_text(amount);
+    };
+    return Error{
+        Blame::user,
+        "the files to stage have " + text(bytes) + ", this site allows " + text(site.max_bytes)}
         .remedy(
             "stage less, or ask the administrator (MaxBytes in this host's "
             "stagecast.conf)");

@@ -295,5 +295,5 @@ slow_source() { fault n0 'read 200 /home/alice/'; }
   node_sentence "$OUT" 'n[0-2]' 'MaxBytes'
   run as_alice sbatch -N3 --stage-file=data --wrap true
   [ "$status" != 0 ]
-  [[ $output == *'the files to stage have 47.7 MiB, this site allows 47.7 MiB; stage less, '*MaxBytes* ]] || { echo "$output"; false; }
+  [[ $output == *'the files to stage have 50000001 bytes, this site allows 50000000 bytes; stage less, '*MaxBytes* ]] || { echo "$output"; false; }
 }
