@@ -80,9 +80,9 @@ warned() { log_since stagecastd-n1 | grep -q 'pushes to this directory will be r
   local mode
   for mode in '' --dry-run; do
     run -2 push n0 -w 'n[1-2]' $mode s /var/tmp/images/
-    refused 'node n1: /var/tmp/images/s: has the set-user-id or set-group-id bit.*PushSetId=yes'
+    refused 'nodes n\[1,2\]: /var/tmp/images/s: has the set-user-id or set-group-id bit.*PushSetId=yes'
     run -2 push n0 -w 'n[1-2]' $mode tree /var/tmp/images/tree
-    refused 'node n2: a file in /var/tmp/images/tree: has the set-user-id or set-group-id bit'
+    refused 'nodes n\[1,2\]: a file in /var/tmp/images/tree: has the set-user-id or set-group-id bit'
     empty_on n1 n2
   done
   configured n1 '/^Interface=/aPushSetId=yes'
