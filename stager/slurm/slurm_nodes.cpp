@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <unordered_map>
 
 namespace stage {
@@ -124,6 +126,41 @@ Result<SlurmAnswer> with_addresses(const std::vector<std::string>& names,
 }
 
 }  // namespace
+
+std::vector<std::string> items_of(const char* list) {
+    std::vector<std::string> items;
+    std::istringstream all{text_or_empty(list)};
+    for (std::string item; std::getline(all, item, ',');) {
+        items.push_back(item);
+    }
+    return items;
+}
+
+Result<std::vector<NodeFacts>> load_node_facts() {
+    node_info_msg_t* loaded = nullptr;
+    const int done = ::slurm_load_node(0, &loaded, SHOW_ALL);
+    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
+    partition_info_msg_t* partitions = nullptr;
+    if (done != SLURM_SUCCESS ||
+        ::slurm_load_partitions(0, &partitions, SHOW_ALL) != SLURM_SUCCESS) {
+        return no_slurm_answer("the nodes and partitions");
+    }
+    ::slurm_populate_node_partitions(nodes.get(), partitions);
+    std::vector<NodeFacts> facts;
+    for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
+        const node_info_t& node = nodes->node_array[i];
+        constexpr std::uint32_t kUnfit = NODE_STATE_DRAIN | NODE_STATE_FAIL;
+        facts.push_back({.name = text_or_empty(node.name),
+                         .partitions = items_of(node.partitions),
+                         .cpus = node.cpus,
+                         .memory_mb = node.real_memory,
+                         .features = text_or_empty(node.features),
+                         .gres = text_or_empty(node.gres),
+                         .is_up = !is_away(node) && (node.node_state & kUnfit) == 0});
+    }
+    ::slurm_free_partition_info_msg(partitions);
+    return facts;
+}
 
 Error no_slurm_answer(std::string_view asked) {
     return {Blame::node,

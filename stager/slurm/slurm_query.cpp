@@ -27,7 +27,6 @@ constexpr std::size_t kQuestionMax = 1U << 20U;
 constexpr std::size_t kAnswerMax = 16U << 20U;
 constexpr std::size_t kSentenceMax = 4096;
 constexpr std::size_t kLengthBytes = 4;
-constexpr const char* kRequeued = " (requeued)";
 
 struct JobsFree {
     void operator()(job_info_msg_t* jobs) const { ::slurm_free_job_info_msg(jobs); }
@@ -129,100 +128,96 @@ std::string text_of(const char* text) {
     return text != nullptr ? text : "";
 }
 
-/// Slurm replaces the whole AdminComment, of which others may have written a part.
-std::string comment_with(const slurm_job_info_t* job, std::string_view reason) {
-    return with_reason(job != nullptr ? text_of(job->admin_comment) : "", reason);
-}
-
-job_desc_msg_t change_of(std::uint32_t job_id) {
+/// Slurm replaces the whole AdminComment, of which others may have written a part. `excluded`:
+/// the whole list of nodes that a pending job is kept off; null: as it is.
+bool change(std::uint32_t job_id,
+            const slurm_job_info_t* job,
+            std::string_view reason,
+            std::string* excluded = nullptr) {
+    std::string comment =
+        with_reason(job != nullptr ? text_of(job->admin_comment) : "", reason);
     job_desc_msg_t change{};
     ::slurm_init_job_desc_msg(&change);
     name_job(change, job_id);
-    return change;
-}
-
-bool comment_on(std::uint32_t job_id, const slurm_job_info_t* job, std::string_view reason) {
-    std::string comment = comment_with(job, reason);
-    job_desc_msg_t change = change_of(job_id);
     change.admin_comment = comment.data();
+    change.exc_nodes = excluded != nullptr ? excluded->data() : nullptr;
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
 }
 
-/// Whether the pending job can run at all, once nodes are free. (libslurm exports no function
-/// to free its answer; this process ends soon.)
-bool can_run(std::uint32_t job_id) {
-    job_desc_msg_t question = change_of(job_id);
-    will_run_response_msg_t* answer = nullptr;
-    return ::slurm_job_will_run2(&question, &answer) == SLURM_SUCCESS;
-}
-
-/// Keeps a requeued job off the nodes at fault, and says so in its AdminComment; `sentence` is
-/// there already. What could run nowhere else may get them again: Slurm would hold it.
-void leave_out(const slurm_job_info_t& job, const FailureOrder& order) {
-    if (order.faulty.empty() || !text_of(job.req_nodes).empty()) {
-        return;
+/// To be asked while the job has its nodes.
+bool can_do_without(const slurm_job_info_t& job, const std::vector<std::string>& faulty) {
+    const auto names_in = [](const char* list) {
+        auto names =
+            text_of(list).empty() ? Result<std::vector<std::string>>{{}} : expand_nodes(list);
+        return names ? *std::move(names) : std::vector<std::string>{};
+    };
+    const JobFacts facts{.partitions = items_of(job.partition),
+                         .nodes = names_in(job.nodes),
+                         .excluded = names_in(job.exc_nodes),
+                         .names_nodes = !text_of(job.req_nodes).empty(),
+                         .has_reservation = !text_of(job.resv_name).empty()};
+    if (faulty.empty() || facts.names_nodes || facts.has_reservation) {
+        return false;
     }
-    const std::string names = joined(order.faulty, ",");
-    std::string before = text_of(job.exc_nodes);
-    std::string list = before.empty() ? names : before + ',' + names;
-    std::string comment =
-        comment_with(&job, order.sentence + " (requeued without " + names + ')');
-    job_desc_msg_t change = change_of(order.job_id);
-    change.exc_nodes = list.data();
-    change.admin_comment = comment.data();
-    if (::slurm_update_job(&change) == SLURM_SUCCESS && !can_run(order.job_id)) {
-        comment = comment_with(&job, order.sentence + kRequeued);
-        change.admin_comment = comment.data();
-        change.exc_nodes = before.data();
-        static_cast<void>(::slurm_update_job(&change));
-    }
+    const auto nodes = load_node_facts();
+    return nodes && have_stand_ins(*nodes, facts, faulty);
 }
 
 /// A node that learns late of a stage's end must not touch a later restart under the same job
 /// id: unless slurmctld confirms the restart count, it is taken for another one.
-bool is_in_life(std::uint32_t job_id, std::uint32_t restart, bool in_prolog = false) {
-    const Result<SlurmAnswer> answer = job_state(job_id);
-    const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
-    return job != nullptr && job->state == SlurmJobState::alive &&
-           job->restart_count == restart && (!in_prolog || job->is_in_prolog);
+bool is_in_life(const slurm_job_info_t* job, std::uint32_t restart, bool in_prolog = false) {
+    if (job == nullptr) {
+        return false;
+    }
+    const SlurmJob known = describe(*job);
+    return known.state == SlurmJobState::alive && known.restart_count == restart &&
+           (!in_prolog || known.is_in_prolog);
 }
 
 /// JOB_RUNNING as a flag makes slurmctld leave a job alone that no longer runs.
 Result<SlurmAnswer> on_failure(const FailureOrder& order) {
-    SlurmJob job{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
-    if (order.requeue && !is_in_life(order.job_id, order.restart)) {
-        job.word = "the job is no longer running";
-        return SlurmAnswer{std::move(job)};
-    }
-    if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) == SLURM_SUCCESS) {
-        job = {.state = SlurmJobState::ended, .restart_count = 0, .word = "REQUEUED"};
-    } else if (order.requeue) {
-        job.word = ::slurm_strerror(errno);
-    }
-    const bool is_requeued = job.state == SlurmJobState::ended;
     const Result<LoadedJob> loaded = load_job(order.job_id);
-    const bool is_said =
-        loaded && comment_on(order.job_id,
-                             loaded->job,
-                             order.sentence + std::string{is_requeued ? kRequeued : ""});
-    if (is_requeued && loaded && loaded->job != nullptr) {
-        leave_out(*loaded->job, order);
-    } else if (!is_said && !is_requeued) {
+    const slurm_job_info_t* job = loaded ? loaded->job : nullptr;
+    SlurmJob answer{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
+    if (order.requeue && !is_in_life(job, order.restart)) {
+        answer.word = "the job is no longer running";
+        return SlurmAnswer{std::move(answer)};
+    }
+    const bool leaves_out = order.requeue && can_do_without(*job, order.faulty);
+    if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) != SLURM_SUCCESS) {
+        answer.word = ::slurm_strerror(errno);
+    } else if (order.requeue) {
+        answer.state = SlurmJobState::ended;
+        answer.word = "REQUEUED";
+        const std::string names = joined(order.faulty, ",");
+        std::string list = text_of(job->exc_nodes);
+        list += (list.empty() ? "" : ",") + names;
+        if (!leaves_out || !change(order.job_id,
+                                   job,
+                                   order.sentence + " (requeued without " + names + ')',
+                                   &list)) {
+            static_cast<void>(change(order.job_id, job, order.sentence + " (requeued)"));
+        }
+        return SlurmAnswer{std::move(answer)};
+    }
+    if (!loaded || !change(order.job_id, job, order.sentence)) {
         return no_slurm_answer("a reply to the change of the job's AdminComment");
     }
-    return SlurmAnswer{std::move(job)};
+    return SlurmAnswer{std::move(answer)};
 }
 
 /// Publishes the reason, then cancels. Only the cancelling must succeed.
 Result<SlurmAnswer> cancel(CancelOrder order) {
-    if (!order.step_id && !is_in_life(order.job_id, order.restart, order.only_in_prolog)) {
+    const Result<LoadedJob> loaded = load_job(order.job_id);
+    const slurm_job_info_t* job = loaded ? loaded->job : nullptr;
+    if (!order.step_id && !is_in_life(job, order.restart, order.only_in_prolog)) {
         return SlurmAnswer{SlurmJob{.state = SlurmJobState::alive,
                                     .restart_count = 0,
                                     .word = "the job has been restarted"}};
     }
     static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
-    if (const Result<LoadedJob> loaded = load_job(order.job_id)) {
-        static_cast<void>(comment_on(order.job_id, loaded->job, order.sentence));
+    if (loaded) {
+        static_cast<void>(change(order.job_id, job, order.sentence));
     }
     const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
                                    : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
