@@ -54,6 +54,26 @@ push() {
   done
 }
 
+@test "clush: the user's colours and time limit change nothing" {
+  input image 20000000
+  install -d -o 2001 -g 2001 "$ALICE/.config" "$ALICE/.config/clustershell"
+  printf '[Main]\ncolor: always\ncommand_timeout: 1\n' > "$ALICE/.config/clustershell/clush.conf"
+  push alice n0 --launcher=clush --rate=80mbit -w 'n[0-2]' image /var/tmp/images/
+  rm -r "$ALICE/.config"
+  [ "$RC" = 0 ]
+  has image n0 n1 n2
+}
+
+@test "srun: a line of more than 1024 bytes, which it cuts, is one line" {
+  truncate -s 80000000 "$WORK/sparse"
+  local i
+  for i in {1..60}; do echo "$i" | dd of="$WORK/sparse" bs=1M seek="$i" conv=notrunc status=none; done
+  chmod 644 "$WORK/sparse"
+  push root n0 --launcher=srun -w 'n[1-2]' sparse /var/tmp/images/
+  [ "$RC" = 0 ]
+  has sparse n1 n2
+}
+
 @test "srun: as alice in a job, as root beside it; a node that Slurm calls down is named" {
   input image 3000000
   chmod 644 "$WORK/image"

@@ -26,21 +26,30 @@ std::string ssh_options_in_one(unsigned connect_s) {
     return joined(ssh_options(connect_s), " ");
 }
 
+/// For the user's login shell there, which may be csh or fish. All of them quote like this.
+std::string by_sh(const std::string& command) {
+    return "exec /bin/sh -c " + shell_word(command);
+}
+
 Line ssh_line(const Launch& launch, const std::string& node) {
     Line line{"ssh", "-T"};
     for (std::string& option : ssh_options(launch.connect_s)) {
         line.push_back(std::move(option));
     }
-    line.insert(line.end(), {"--", node, launch.command});
+    line.insert(line.end(), {"--", node, by_sh(launch.command)});
     return line;
 }
 
 /// All nodes at once, regardless of the launcher's default fan-out: they are one group. clush
-/// is a Python program, and would keep the nodes' lines in a buffer.
+/// is a Python program, and would keep the nodes' lines in a buffer. The user's settings must
+/// not colour the nodes' names, nor end the command.
 Line clush_line(const Launch& launch) {
     return {"env",
             "PYTHONUNBUFFERED=1",
             "clush",
+            "--color=never",
+            "-O",
+            "command_timeout=0",
             "-t",
             std::to_string(launch.connect_s),
             "-f",
@@ -49,7 +58,7 @@ Line clush_line(const Launch& launch) {
             ssh_options_in_one(launch.connect_s),
             "-w",
             joined(launch.nodes, ","),
-            launch.command};
+            by_sh(launch.command)};
 }
 
 /// The step's tasks print their node before they execute the command.

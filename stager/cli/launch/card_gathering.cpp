@@ -38,7 +38,9 @@ std::optional<std::string> CardGathering::look(const std::vector<Ended>& so_far,
 void CardGathering::hear(std::size_t command, const std::string& output) {
     const std::size_t begin = heard_[command];
     const std::string_view fresh = std::string_view{output}.substr(begin);
-    const std::string text{fresh.substr(0, fresh.rfind('\n') + 1)};
+    const std::string text{launcher_ == Launcher::srun
+                               ? whole_srun_lines(fresh)
+                               : fresh.substr(0, fresh.rfind('\n') + 1)};
     heard_[command] = begin + text.size();
     if (launcher_ == Launcher::srun) {
         tasks_ = nodes_of_tasks(text, std::move(tasks_));

@@ -18,6 +18,8 @@ namespace {
 constexpr unsigned kLongestSeconds = 86400;
 constexpr const char* kNodeWord = "stagecast-node ";
 constexpr const char* kWorkerName = "stagecast-worker: ";
+/// srun puts a label before each piece of a longer line (MAX_MSG_LEN of slurmstepd's io.c).
+constexpr std::size_t kSrunPieceBytes = 1024;
 
 std::string worker_path(const Config& site) {
     return site.libexec_dir + "/stagecast-worker";
@@ -146,16 +148,39 @@ std::vector<SaidLine> lines_by_task(const std::string& text,
                                     const std::map<std::size_t, std::string>& tasks,
                                     const std::vector<std::string>& nodes) {
     std::vector<SaidLine> said;
+    std::map<std::size_t, std::size_t> unfinished;  // Places in `said`, by task.
     for (const std::string& line : lines_of(text)) {
         const auto task = task_line(line);
         const auto node = task ? tasks.find(task->task) : tasks.end();
         const auto place =
             node != tasks.end() ? std::ranges::find(nodes, node->second) : nodes.end();
-        if (place != nodes.end()) {
+        if (place == nodes.end()) {
+            continue;
+        }
+        if (const auto begun = unfinished.find(task->task); begun != unfinished.end()) {
+            said[begun->second].text += task->text;
+        } else {
+            unfinished[task->task] = said.size();
             said.push_back({static_cast<std::size_t>(place - nodes.begin()), task->text});
+        }
+        if (task->text.size() != kSrunPieceBytes) {
+            unfinished.erase(task->task);
         }
     }
     return said;
+}
+
+std::string_view whole_srun_lines(std::string_view text) {
+    text = text.substr(0, text.rfind('\n') + 1);
+    while (!text.empty()) {
+        const std::size_t before = text.substr(0, text.size() - 1).rfind('\n') + 1;
+        const auto last = task_line(std::string{text.substr(before, text.size() - 1 - before)});
+        if (!last || last->text.size() != kSrunPieceBytes) {
+            break;
+        }
+        text = text.substr(0, before);
+    }
+    return text;
 }
 
 std::vector<Heard> heard_by_node(Launcher launcher,

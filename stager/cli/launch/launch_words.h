@@ -41,11 +41,15 @@ inline constexpr int kCardsWithin = 3;
 /// first word counts, and the first task that claims a node.
 [[nodiscard]] std::map<std::size_t, std::string> nodes_of_tasks(
     const std::string& output, std::map<std::size_t, std::string> known = {});
-/// Splits srun's output, "3: text"; lines of no task of these nodes are left out.
+/// Splits srun's output, "3: text"; lines of no task of these nodes are left out. The pieces of
+/// a long line are joined.
 [[nodiscard]] std::vector<SaidLine> lines_by_task(
     const std::string& text,
     const std::map<std::size_t, std::string>& tasks,
     const std::vector<std::string>& nodes);
+/// The beginning of srun's output so far that lines_by_task() may be given: what follows it is
+/// not known to be the last piece of its line.
+[[nodiscard]] std::string_view whole_srun_lines(std::string_view text);
 
 /// The output of one node.
 struct Heard {

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <map>
+
 namespace stage {
 namespace {
 
@@ -36,7 +38,7 @@ TEST_CASE("ssh has a command line for each node, the others one for all") {
     const auto ssh = launch_lines(Launcher::ssh, launch());
     REQUIRE(ssh.size() == 3);
     CHECK(ssh[1].front() == "ssh");
-    CHECK(ssh[1].back() == "echo 'a b'");
+    CHECK(ssh[1].back() == R"(exec /bin/sh -c 'echo '\''a b'\''')");
     CHECK(ssh[1][ssh[1].size() - 2] == "n3");
     CHECK_THAT(ssh[0], VectorContains(std::string{"-oConnectTimeout=7"}));
     CHECK_THAT(ssh[0], VectorContains(std::string{"-oBatchMode=yes"}));
@@ -44,7 +46,9 @@ TEST_CASE("ssh has a command line for each node, the others one for all") {
     REQUIRE(clush.size() == 1);
     CHECK(clush[0][1] == "PYTHONUNBUFFERED=1");
     CHECK_THAT(clush[0], VectorContains(std::string{"n1,n3,n10"}));
-    CHECK(clush[0].back() == "echo 'a b'");
+    CHECK(clush[0].back() == R"(exec /bin/sh -c 'echo '\''a b'\''')");
+    CHECK_THAT(clush[0], VectorContains(std::string{"--color=never"}));
+    CHECK_THAT(clush[0], VectorContains(std::string{"command_timeout=0"}));
 }
 
 TEST_CASE("srun starts one task a node, without a job only where that is wanted") {
@@ -172,6 +176,24 @@ TEST_CASE("the group's interface is the site's, unless the command names one") {
     const auto words = worker_words(site, options);
     CHECK_THAT(words, VectorContains(std::string{"--interface=ib0"}));
     CHECK_THAT(shell_line(words), !Contains("hsn0"));
+}
+
+TEST_CASE("the pieces of a long line of srun's are joined, and heard once it is whole") {
+    const std::string piece(1024, 'x');
+    const std::map<std::size_t, std::string> tasks{{0, "n1"}, {1, "n3"}};
+    const std::string cut = "0: " + piece + "\n1: y\n0: " + piece + "\n";
+    const std::string whole = cut + "0: end\n0: z\n";
+    const auto said = lines_by_task(whole, tasks, kNodes);
+    REQUIRE(said.size() == 3);
+    CHECK(said[0].node == 0);
+    CHECK(said[0].text == piece + piece + "end");
+    CHECK(said[1].text == "y");
+    CHECK(said[2].text == "z");
+    CHECK(whole_srun_lines(whole) == whole);
+    CHECK(whole_srun_lines(whole + "0: unfinished") == whole);
+    CHECK(whole_srun_lines("0: a\n0: " + piece + "\n") == "0: a\n");
+    CHECK(whole_srun_lines("0: " + piece + "\n").empty());
+    CHECK(whole_srun_lines("").empty());
 }
 
 }  // namespace stage
