@@ -39,11 +39,15 @@ bool may_stay(const TargetPlace& place, const ManifestEntry& sent) {
 
 /// A tree's attributes are in its index, which is read with its content.
 bool may_be(const ManifestEntry& copy, const ManifestEntry& sent, bool keeps_owners) {
-    if (copy.is_tree() != sent.is_tree() || copy.size != sent.size ||
-        copy.mtime != sent.mtime) {
+    // (Some file systems keep whole seconds.)
+    const bool is_same_time =
+        copy.mtime == sent.mtime ||
+        (copy.mtime.seconds == sent.mtime.seconds && copy.mtime.nanoseconds == 0);
+    if (copy.is_tree() != sent.is_tree() || copy.size != sent.size || !is_same_time) {
         return false;
     }
     TreeNode there = node_of(copy);
+    there.mtime = sent.mtime;
     TreeNode wanted = keeps_owners ? node_of(sent) : without_owner(node_of(sent));
     there.name = wanted.name;
     return sent.is_tree() || there == wanted;

@@ -78,6 +78,16 @@ TEST_CASE("a copy with the source's attributes is read, and its digest says the 
     CHECK(other.digest != same.digest);
 }
 
+TEST_CASE("a copy on a file system that keeps whole seconds is present", "[root]") {
+    if (!is_root()) {
+        return;
+    }
+    const PushedFile pushed;
+    const timespec times[2]{{1, 0}, {1'000'000'000, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, pushed.copy.c_str(), times, 0) == 0);
+    CHECK_FALSE(pushed.found().digest.empty());
+}
+
 TEST_CASE("what differs without reading, or is no file of root's own, is not present",
           "[root]") {
     if (!is_root()) {
