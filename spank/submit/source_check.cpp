@@ -42,7 +42,7 @@ bool has_unknown_pattern(std::string_view source) {
 /// What the user may have meant by the name of no file.
 std::string advice_for_absent(const StageSpec& spec, const std::string& source) {
     if (source.find_first_of("*?[") != std::string::npos) {
-        return "no file matches";
+        return spec.is_list ? "wildcards are not expanded in a list's name" : "no file matches";
     }
     if (has_braces(source)) {
         return "nothing expands braces here, write the option once for each file, or name the "
