@@ -164,7 +164,7 @@ PLUGIN_LDFLAGS  := -shared -static-libstdc++ -static-libgcc -Wl,--gc-sections \
   -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.lds
 
 # Objects are made anew when the way to make them changed, not whenever this page did.
-how := $(CXX) $(CXXFLAGS) $(SHARED_CXXFLAGS)
+how := $(shell $(CXX) --version | head -n 1) $(CXX) $(CXXFLAGS) $(SHARED_CXXFLAGS)
 ifneq ($(file <$(BUILD)/how),$(how))
 $(shell mkdir -p $(BUILD))$(file >$(BUILD)/how,$(how))
 endif

@@ -149,7 +149,8 @@ Result<std::vector<NodeFacts>> load_node_facts() {
     std::vector<NodeFacts> facts;
     for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
         const node_info_t& node = nodes->node_array[i];
-        constexpr std::uint32_t kUnfit = NODE_STATE_DRAIN | NODE_STATE_FAIL;
+        constexpr std::uint32_t kUnfit =
+            NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_RES | NODE_STATE_MAINT;
         facts.push_back({.name = text_or_empty(node.name),
                          .partitions = items_of(node.partitions),
                          .cpus = node.cpus,

@@ -144,7 +144,7 @@ bool change(std::uint32_t job_id,
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
 }
 
-/// To be asked while the job has its nodes.
+/// `job`: as it was while it had its nodes.
 bool can_do_without(const slurm_job_info_t& job, const std::vector<std::string>& faulty) {
     const auto names_in = [](const char* list) {
         auto names =
@@ -183,7 +183,6 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
         answer.word = "the job is no longer running";
         return SlurmAnswer{std::move(answer)};
     }
-    const bool leaves_out = order.requeue && can_do_without(*job, order.faulty);
     if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) != SLURM_SUCCESS) {
         answer.word = ::slurm_strerror(errno);
     } else if (order.requeue) {
@@ -192,10 +191,11 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
         const std::string names = joined(order.faulty, ",");
         std::string list = text_of(job->exc_nodes);
         list += (list.empty() ? "" : ",") + names;
-        if (!leaves_out || !change(order.job_id,
-                                   job,
-                                   order.sentence + " (requeued without " + names + ')',
-                                   &list)) {
+        if (!can_do_without(*job, order.faulty) ||
+            !change(order.job_id,
+                    job,
+                    order.sentence + " (requeued without " + names + ')',
+                    &list)) {
             static_cast<void>(change(order.job_id, job, order.sentence + " (requeued)"));
         }
         return SlurmAnswer{std::move(answer)};

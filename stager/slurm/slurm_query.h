@@ -45,9 +45,8 @@ struct JobsQuestion {
 };
 /// No question: the stage of a whole job has failed. `sentence` becomes the job's AdminComment,
 /// and with `requeue` a batch job that still runs and may be requeued goes back to the queue.
-/// It is then kept off `faulty` nodes, unless it asked for nodes by name or could run nowhere
-/// else. The answer is a SlurmJob: `ended` if it was requeued, else `alive`, with the
-/// reason as its word.
+/// It is then kept off `faulty` nodes if others can stand in for them (stand_ins.h). The answer
+/// is a SlurmJob: `ended` if it was requeued, else `alive`, with the reason as its word.
 struct FailureOrder {
     std::uint32_t job_id = 0;
     std::uint32_t restart = 0;  ///< Another restart of the job is left alone.

@@ -16,7 +16,7 @@ struct NodeFacts {
     std::uint64_t memory_mb = 0;
     std::string features;
     std::string gres;
-    bool is_up = true;  ///< Neither down nor drained.
+    bool is_up = true;  ///< Not down, drained or reserved.
 };
 
 /// What a job was given and has asked for.

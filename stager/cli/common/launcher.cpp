@@ -26,9 +26,15 @@ std::string ssh_options_in_one(unsigned connect_s) {
     return joined(ssh_options(connect_s), " ");
 }
 
-/// For the user's login shell there, which may be csh or fish. All of them quote like this.
+/// For the user's login shell there, which may be csh or fish: within single quotes csh expands
+/// ! and fish takes \ for an escape.
 std::string by_sh(const std::string& command) {
-    return "exec /bin/sh -c " + shell_word(command);
+    std::string word{"'"};
+    for (const char one : command) {
+        const bool is_special = one == '\'' || one == '\\' || one == '!';
+        word += is_special ? std::string{"'\\"} + one + '\'' : std::string{one};
+    }
+    return "exec /bin/sh -c " + word + '\'';
 }
 
 Line ssh_line(const Launch& launch, const std::string& node) {
@@ -61,10 +67,14 @@ Line clush_line(const Launch& launch) {
             by_sh(launch.command)};
 }
 
-/// The step's tasks print their node before they execute the command.
+/// The step's tasks print their node before they execute the command. With the user's
+/// SLURM_UNBUFFEREDIO srun would cut their lines anywhere.
 Line srun_line(const Launch& launch) {
     const std::string count = std::to_string(launch.nodes.size());
-    Line line{"srun",
+    Line line{"env",
+              "-u",
+              "SLURM_UNBUFFEREDIO",
+              "srun",
               "--mpi=none",
               "--label",
               "--input=all",

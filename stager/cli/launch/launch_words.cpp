@@ -18,7 +18,8 @@ namespace {
 constexpr unsigned kLongestSeconds = 86400;
 constexpr const char* kNodeWord = "stagecast-node ";
 constexpr const char* kWorkerName = "stagecast-worker: ";
-/// srun puts a label before each piece of a longer line (MAX_MSG_LEN of slurmstepd's io.c).
+/// srun puts a label before each piece of a longer line (MAX_MSG_LEN, later
+/// SLURM_IO_MAX_MSG_LEN, of slurmstepd's io.c).
 constexpr std::size_t kSrunPieceBytes = 1024;
 
 std::string worker_path(const Config& site) {
@@ -172,15 +173,22 @@ std::vector<SaidLine> lines_by_task(const std::string& text,
 
 std::string_view whole_srun_lines(std::string_view text) {
     text = text.substr(0, text.rfind('\n') + 1);
-    while (!text.empty()) {
-        const std::size_t before = text.substr(0, text.size() - 1).rfind('\n') + 1;
-        const auto last = task_line(std::string{text.substr(before, text.size() - 1 - before)});
-        if (!last || last->text.size() != kSrunPieceBytes) {
-            break;
+    std::map<std::size_t, std::size_t> unfinished;  // Where a task's line begins.
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        if (const auto line = task_line(std::string{text.substr(at, end - at)})) {
+            unfinished.emplace(line->task, at);
+            if (line->text.size() != kSrunPieceBytes) {
+                unfinished.erase(line->task);
+            }
         }
-        text = text.substr(0, before);
+        at = end + 1;
     }
-    return text;
+    std::size_t whole = text.size();
+    for (const auto& [task, begin] : unfinished) {
+        whole = std::min(whole, begin);
+    }
+    return text.substr(0, whole);
 }
 
 std::vector<Heard> heard_by_node(Launcher launcher,

@@ -47,8 +47,8 @@ inline constexpr int kCardsWithin = 3;
     const std::string& text,
     const std::map<std::size_t, std::string>& tasks,
     const std::vector<std::string>& nodes);
-/// The beginning of srun's output so far that lines_by_task() may be given: what follows it is
-/// not known to be the last piece of its line.
+/// The beginning of srun's output so far that lines_by_task() may be given: behind it some
+/// task's line is not whole yet.
 [[nodiscard]] std::string_view whole_srun_lines(std::string_view text);
 
 /// The output of one node.

@@ -193,6 +193,8 @@ TEST_CASE("the pieces of a long line of srun's are joined, and heard once it is 
     CHECK(whole_srun_lines(whole + "0: unfinished") == whole);
     CHECK(whole_srun_lines("0: a\n0: " + piece + "\n") == "0: a\n");
     CHECK(whole_srun_lines("0: " + piece + "\n").empty());
+    CHECK(whole_srun_lines("0: " + piece + "\n1: y\n").empty());
+    CHECK(whole_srun_lines("1: y\n0: " + piece + "\n1: z\n") == "1: y\n");
     CHECK(whole_srun_lines("").empty());
 }
 
