@@ -59,6 +59,9 @@ teardown() { push_ends; }
   empty_on n0 n1 n2 n3
   push n0 -w 'n[0-3]' image /var/tmp/images/image
   has image n0 n1 n2 n3
+  lab on n1 touch /var/tmp/images/image
+  push n0 -w 'n[0-3]' --dry-run image /var/tmp/images/image
+  grep -q '4 of 4 nodes could take .*, 3 unchanged)' "$WORK/said" || { cat "$WORK/said"; false; }
   push n0 -w 'n[0-3]' --verify image /var/tmp/images/image
   lab on n2 bash -c 'printf x | dd of=/var/tmp/images/image bs=1 seek=1000000 conv=notrunc 2>/dev/null'
   lab on n3 rm /var/tmp/images/image

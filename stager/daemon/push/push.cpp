@@ -213,11 +213,11 @@ void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
                (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
         node.fail("the content there differs from the source");
         node.differs = true;
-    } else if (request_.mode == PushMode::push) {
+    } else if (request_.mode == PushMode::compare) {
+        node.state = NodeState::done;
+    } else {
         node.state = NodeState::fit;
         node.present = {answer->bytes, answer->digest};
-    } else {
-        node.state = NodeState::done;
     }
 }
 
@@ -255,6 +255,7 @@ void Push::send() {
             begin_round();
         }
     } else {
+        nodes_.finish_fit();
         finish();
     }
 }
