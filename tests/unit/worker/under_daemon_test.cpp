@@ -130,6 +130,8 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
     setup.transport = Transport::tcp;
     setup.key = {.job_id = 42, .step_id = kWholeJob, .restart = 0};
     setup.nodes = {"n0"};
+    setup.group_address = "239.77.203.9";
+    setup.group_port = 41'990;
     setup.specs = *serialize(specs);
     setup.work_dir = "/";
     setup.stage_dir = stage.path();

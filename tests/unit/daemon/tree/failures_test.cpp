@@ -45,7 +45,8 @@ TEST_CASE("of many failures a few are named and all counted, in any order of arr
 TEST_CASE("the nodes at fault are known if few failed, and not all but one") {
     const auto suspects = [](const std::vector<Failure>& all, std::size_t nodes) {
         Failures failures;
-        for (const Failure& one : all) {
+        for (Failure one : all) {
+            one.blame = one.sentence == "quota" ? Blame::user : Blame::node;
             failures.add(one);
         }
         return failures.suspects(nodes);
@@ -55,9 +56,7 @@ TEST_CASE("the nodes at fault are known if few failed, and not all but one") {
     CHECK(suspects({of(1), of(2)}, 8) == std::vector{Rank{1}, Rank{2}});
     CHECK(suspects({of(1), of(2)}, 3).empty());
     CHECK(suspects({of(1), of(2), of(3), of(4), of(5)}, 64).empty());
-    Failure users = of(1);
-    users.blame = Blame::user;
-    CHECK(suspects({users, of(2)}, 8) == std::vector{Rank{2}});
+    CHECK(suspects({of(1, "quota"), of(2)}, 8) == std::vector{Rank{2}});
 }
 
 // Each has found another node silent, and that one may be at fault.
