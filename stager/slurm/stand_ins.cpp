@@ -1,6 +1,7 @@
 #include "stager/slurm/stand_ins.h"
 
 #include <algorithm>
+#include <set>
 
 namespace stage {
 namespace {
@@ -12,7 +13,7 @@ bool has(const Names& names, const std::string& name) {
 }
 
 bool may_have(const JobFacts& job, const NodeFacts& node) {
-    return node.is_up && !has(job.nodes, node.name) && !has(job.excluded, node.name) &&
+    return node.is_up &&
            std::ranges::any_of(node.partitions, [&](const std::string& partition) {
                return has(job.partitions, partition);
            });
@@ -31,19 +32,21 @@ bool have_stand_ins(const std::vector<NodeFacts>& nodes,
     if (job.names_nodes || job.has_reservation || faulty.empty()) {
         return false;
     }
-    Names taken;
+    std::set<std::string> taken{job.nodes.begin(), job.nodes.end()};
+    taken.insert(job.excluded.begin(), job.excluded.end());
+    taken.insert(faulty.begin(), faulty.end());
     for (const std::string& name : faulty) {
         const auto gone = std::ranges::find(nodes, name, &NodeFacts::name);
         const auto found = gone == nodes.end()
                                ? nodes.end()
                                : std::ranges::find_if(nodes, [&](const NodeFacts& node) {
-                                     return may_have(job, node) && !has(faulty, node.name) &&
-                                            !has(taken, node.name) && stands_in(node, *gone);
+                                     return may_have(job, node) && !taken.contains(node.name) &&
+                                            stands_in(node, *gone);
                                  });
         if (found == nodes.end()) {
             return false;
         }
-        taken.push_back(found->name);
+        taken.insert(found->name);
     }
     return true;
 }
