@@ -76,12 +76,13 @@ std::string plain_name(const std::string& name) {
 }
 
 std::uint64_t known_bytes(const StageSpec& spec) {
+    if (spec.is_late || spec.is_list || has_value_pattern(spec.source)) {
+        return 0;
+    }
+    const std::string source = plain_name(spec.source);
     struct stat found {};
-    const bool is_known = !spec.is_late && !spec.is_list && !has_value_pattern(spec.source) &&
-                          ::stat(plain_name(spec.source).c_str(), &found) == 0 &&
-                          S_ISREG(found.st_mode) &&
-                          ::access(plain_name(spec.source).c_str(), R_OK) == 0;
-    if (!is_known) {
+    if (::stat(source.c_str(), &found) != 0 || !S_ISREG(found.st_mode) ||
+        ::access(source.c_str(), R_OK) != 0) {
         return 0;
     }
     constexpr std::uint64_t kStatBlock = 512;
