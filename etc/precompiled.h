@@ -1,5 +1,5 @@
 // Headers of the standard library that most files include, compiled once for all (Makefile). No
-// file includes this one, and each names what it uses.
+// source includes this one, and each names what it uses.
 #pragma once
 
 #include <algorithm>

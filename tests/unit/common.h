@@ -2,21 +2,6 @@
 // what it uses all the same.
 #pragma once
 
-#include <catch2/catch.hpp>
+#include "etc/precompiled.h"
 
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
+#include <catch2/catch.hpp>
