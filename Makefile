@@ -81,6 +81,7 @@ deps_coverage := gcovr                  $(# make coverage)
 deps_bench := \
   uftp udpcast                          $(# the peers) \
   pvm pvm-dev sshfs                     $(# what the papers compared, and a file system) \
+  linux-perf                            $(# where the CPU time goes) \
   gnuplot-nox                           $(# plots)
 
 # ---------------------------------------------------------------- what this machine offers
@@ -340,7 +341,7 @@ ifeq (,$(SAN)$(findstring clang,$(CXX)))
 COMMON = $(BUILD)/precompiled/$(KIND).h
 # (Out of such a header g++ warns of std::string's own copies, falsely: GCC's bug 105329.)
 by_common = $(COMMON:%=-include % -Winvalid-pch -Wno-array-bounds -Wno-restrict \
-  -Wno-stringop-overflow -Wno-stringop-overread)
+  -Wno-stringop-overflow -Wno-stringop-overread -Wno-maybe-uninitialized)
 common_program := etc/precompiled.h
 common_library := etc/precompiled.h
 common_unit    := tests/unit/common.h
