@@ -10,7 +10,7 @@ namespace stage {
 
 RemoteStatus::RemoteStatus(const Basics& basics,
                            const NodeAddresses& addresses,
-                           const LinkDialer& dialer)
+                           LinkDialer& dialer)
     : basics_{basics},
       addresses_{addresses},
       dialer_{dialer},

@@ -30,9 +30,7 @@ class RemoteStatus {
     using OnReport = std::function<void(std::optional<std::string>)>;
 
     /// All three outlive the object.
-    RemoteStatus(const Basics& basics,
-                 const NodeAddresses& addresses,
-                 const LinkDialer& dialer);
+    RemoteStatus(const Basics& basics, const NodeAddresses& addresses, LinkDialer& dialer);
     RemoteStatus(const RemoteStatus&) = delete;
     RemoteStatus& operator=(const RemoteStatus&) = delete;
     ~RemoteStatus() = default;
@@ -47,7 +45,7 @@ class RemoteStatus {
 
     const Basics& basics_;
     const NodeAddresses& addresses_;
-    const LinkDialer& dialer_;
+    LinkDialer& dialer_;
     SlurmAsker asker_;
     ReportQuestion question_;
     std::unique_ptr<DrivenLink> link_;
@@ -59,9 +57,7 @@ class RemoteStatus {
 class RemoteStatuses {
   public:
     /// All three outlive the object.
-    RemoteStatuses(const Basics& basics,
-                   const NodeAddresses& addresses,
-                   const LinkDialer& dialer)
+    RemoteStatuses(const Basics& basics, const NodeAddresses& addresses, LinkDialer& dialer)
         : basics_{basics}, addresses_{addresses}, dialer_{dialer} {}
 
     /// False, and no callback, if too many are under way, in all or of this user.
@@ -72,7 +68,7 @@ class RemoteStatuses {
   private:
     const Basics& basics_;
     const NodeAddresses& addresses_;
-    const LinkDialer& dialer_;
+    LinkDialer& dialer_;
     struct Asked {
         std::uint32_t uid = 0;
         std::shared_ptr<RemoteStatus> status;

@@ -116,7 +116,9 @@ BroadcastReport receive_broadcast(const BroadcastConfig& config,
     Member member{config, driver};
     Prng prng{config.seed};
     SinkIo object{sink};
-    const auto core = make_core(member.core(), {}, config.scheme, prng);
+    core::CoreConfig settings = member.core();
+    settings.announced = sink.announced();
+    const auto core = make_core(settings, {}, config.scheme, prng);
     BroadcastReport report = member.run(*core, object, watcher);
     if (report.outcome.is_unconnected) {
         report.outcome.why = driver.no_connection(

@@ -38,7 +38,7 @@ struct Services {
     HostPool& hosts;
     VerdictStore& verdicts;
     LinkPolicy& links;
-    const LinkDialer& dialer;
+    LinkDialer& dialer;
     NodeCache& cache;
     UserClosers& closers;
     StagePlaces& places;

@@ -11,7 +11,7 @@
 
 namespace stage {
 
-ClusterCache::ClusterCache(const Basics& basics, const LinkDialer& dialer, NodeCache& cache)
+ClusterCache::ClusterCache(const Basics& basics, LinkDialer& dialer, NodeCache& cache)
     : basics_{basics}, dialer_{dialer}, cache_{cache}, lease_servers_{basics, [this] {
                                                                           on_lease_servers();
                                                                       }} {

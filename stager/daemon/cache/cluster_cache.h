@@ -30,7 +30,7 @@ inline constexpr unsigned kBusyTimesMax = 30;
 class ClusterCache final : public CachePeers {
   public:
     /// All three outlive the object.
-    ClusterCache(const Basics& basics, const LinkDialer& dialer, NodeCache& cache);
+    ClusterCache(const Basics& basics, LinkDialer& dialer, NodeCache& cache);
     ClusterCache(const ClusterCache&) = delete;
     ClusterCache& operator=(const ClusterCache&) = delete;
     ~ClusterCache() override;
@@ -83,7 +83,7 @@ class ClusterCache final : public CachePeers {
     void close_when_sent(std::unique_ptr<DrivenLink> link);
 
     const Basics& basics_;
-    const LinkDialer& dialer_;
+    LinkDialer& dialer_;
     NodeCache& cache_;
     LeaseServers lease_servers_;
     Sessions sessions_;

@@ -125,6 +125,7 @@ void LegPush::ask_next() {
         return;
     }
     link_ = std::move(*link);
+    services_.dialer.prepare(route.name, route.value);  // The leg's.
     link_->send(encode(TreeMessage{PassageMessage{
         .specs = request_.specs,
         .manifest = source_.manifest,
@@ -244,6 +245,7 @@ void LegPush::drop_link() {
     silence_.set(std::nullopt);
     report_due_.set(std::nullopt);
     if (link_) {
+        services_.dialer.discard(gateways_.front().name, gateways_.front().value);
         // Destroyed later, as this may be its own callback.
         link_->set_on_change([] {});
         basics_.loop.defer([gone = std::shared_ptr<DrivenLink>{std::move(link_)}] {});

@@ -27,7 +27,7 @@ class PlanWait {
         NodeAddresses& addresses;
         const HostPool& hosts;
         const DataPorts& ports;
-        const LinkDialer& dialer;
+        LinkDialer& dialer;
     };
     struct Hooks {
         /// The plan, made here.

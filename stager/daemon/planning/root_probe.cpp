@@ -8,9 +8,7 @@
 
 namespace stage {
 
-RootProbe::RootProbe(const Basics& basics,
-                     const NodeAddresses& addresses,
-                     const LinkDialer& dialer)
+RootProbe::RootProbe(const Basics& basics, const NodeAddresses& addresses, LinkDialer& dialer)
     : basics_{basics},
       addresses_{addresses},
       dialer_{dialer},

@@ -27,7 +27,7 @@ class RootProbe {
     using OnAnswer = std::function<void(Said said, const std::string& why)>;
 
     /// All three outlive the object.
-    RootProbe(const Basics& basics, const NodeAddresses& addresses, const LinkDialer& dialer);
+    RootProbe(const Basics& basics, const NodeAddresses& addresses, LinkDialer& dialer);
     RootProbe(const RootProbe&) = delete;
     RootProbe& operator=(const RootProbe&) = delete;
     ~RootProbe() = default;
@@ -45,7 +45,7 @@ class RootProbe {
 
     const Basics& basics_;
     const NodeAddresses& addresses_;
-    const LinkDialer& dialer_;
+    LinkDialer& dialer_;
     SlurmAsker asker_;
     std::unique_ptr<DrivenLink> link_;
     Alarm alarm_;

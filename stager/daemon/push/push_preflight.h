@@ -34,7 +34,7 @@ class PushPreflight {
     using OnDone = std::function<void()>;
 
     /// Both arguments outlive the object.
-    PushPreflight(const Basics& basics, const LinkDialer& dialer)
+    PushPreflight(const Basics& basics, LinkDialer& dialer)
         : basics_{basics}, dialer_{dialer} {}
     PushPreflight(const PushPreflight&) = delete;
     PushPreflight& operator=(const PushPreflight&) = delete;
@@ -58,7 +58,7 @@ class PushPreflight {
     void finish(std::size_t index, const Result<ExaminedMessage>& answer);
 
     const Basics& basics_;
-    const LinkDialer& dialer_;
+    LinkDialer& dialer_;
     std::vector<Place> places_;
     std::vector<std::byte> question_;
     OnAnswer on_answer_;

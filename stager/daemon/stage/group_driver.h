@@ -28,7 +28,7 @@ class GroupDriver final : private StageLinksOwner {
   public:
     /// All of it outlives the object.
     struct Resources {
-        const LinkDialer& dialer;
+        LinkDialer& dialer;
         DataPorts& ports;
     };
     struct Hooks {

@@ -20,6 +20,12 @@ Status StageLinks::connect(Rank rank, const std::string& name, const std::string
     const DrivenLink* key = link.get();
     (link)->set_on_change([this, rank, key] { on_change(rank, key); });
     links_[rank] = {.link = std::move(link), .is_up = false};
+    // One that was prepared may be open already.
+    basics_.loop.defer([this, rank, key, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            on_change(rank, key);
+        }
+    });
     return {};
 }
 

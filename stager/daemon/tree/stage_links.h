@@ -35,7 +35,7 @@ class StageLinksOwner {
 class StageLinks {
   public:
     /// All three outlive the object.
-    StageLinks(const Basics& basics, const LinkDialer& dialer, StageLinksOwner& owner)
+    StageLinks(const Basics& basics, LinkDialer& dialer, StageLinksOwner& owner)
         : basics_{basics}, dialer_{dialer}, owner_{owner} {}
 
     /// Begins to connect; on_link_up or on_link_down follows. Or the error: `host` is no
@@ -61,7 +61,7 @@ class StageLinks {
     [[nodiscard]] Entry* find(Rank rank, const DrivenLink* link);
 
     const Basics& basics_;
-    const LinkDialer& dialer_;
+    LinkDialer& dialer_;
     StageLinksOwner& owner_;
     std::map<Rank, Entry> links_;
     std::list<std::unique_ptr<DrivenLink>> leaving_;

@@ -17,6 +17,7 @@
 
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/core/base/object_shape.h"
 #include "transport/core/base/parity_code.h"
 #include "transport/settings/policies.h"
 #include "transport/settings/scheme.h"
@@ -233,6 +234,9 @@ struct BroadcastSettings {
     /// copy.
     std::vector<BlockRun> held_before;
     std::uint64_t bytes_held_before = 0;  ///< Bytes of these blocks.
+    /// What a receiver knows of the object before the OFFER. By a relay it then requests blocks
+    /// a round trip sooner, and fails if the OFFER says otherwise.
+    std::optional<ObjectShape> announced;
     // Time-outs of 0 have their defaults (timeouts.h).
     Duration ready_timeout{};  ///< By then every member must have answered an OFFER.
     Duration stall_timeout{};  ///< How long a member may make no progress, alive or silent.

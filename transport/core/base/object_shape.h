@@ -13,6 +13,8 @@ inline constexpr Instant kLongAgo{Duration::min() / 4};
 struct ObjectShape {
     std::uint32_t blocks = 0;
     std::uint64_t object_bytes = 0;  ///< Sum of the blocks' decoded lengths.
+
+    bool operator==(const ObjectShape&) const = default;
 };
 
 /// A place in the first pass. Places compare in the order in which the chunks are sent.

@@ -48,6 +48,9 @@ RelayReceiver::RelayReceiver(const CoreConfig& config,
              .parent = {config_, limits_, tree},
              .children = {config_, flow_of(tree), limits_, reassembly_, reassembly_.pool()}});
     }
+    if (config_.announced && config_.announced->blocks <= kBlocksMax) {
+        begin(*config_.announced);
+    }
 }
 
 void RelayReceiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
@@ -209,14 +212,30 @@ void RelayReceiver::on_offer(Instant now, const wire::Offer& offer) {
                          " blocks; this node takes " + std::to_string(config_.chunk_bytes) +
                          " bytes and " + std::to_string(kBlocksMax) + " blocks"});
     }
-    reassembly_.begin({.blocks = offer.blocks, .object_bytes = offer.object_bytes});
-    reassembly_.hold_before(config_.held_before, config_.bytes_held_before);
-    object_bytes_ = offer.object_bytes;
+    const ObjectShape shape{.blocks = offer.blocks, .object_bytes = offer.object_bytes};
+    if (config_.announced.value_or(shape) != shape) {
+        return fail(now,
+                    {Blame::user,
+                     "the files have changed since they were announced: " +
+                         std::to_string(config_.announced->object_bytes) + " bytes in " +
+                         std::to_string(config_.announced->blocks) + " blocks then, now " +
+                         std::to_string(shape.object_bytes) + " bytes in " +
+                         std::to_string(shape.blocks) + "; try again"});
+    }
+    if (!reassembly_.has_begun()) {
+        begin(shape);
+    }
     outcome_.phase = Phase::moving;
     for (Stripe& stripe : stripes_) {
         stripe.children.tell_all(wire::PacketType::offer, offer_body_, control_);
         stripe.children.on_begun(control_);
     }
+}
+
+void RelayReceiver::begin(const ObjectShape& shape) {
+    reassembly_.begin(shape);
+    reassembly_.hold_before(config_.held_before, config_.bytes_held_before);
+    object_bytes_ = shape.object_bytes;
 }
 
 /// The offer follows when it is here; with it a sign of the source, which the child may need:
@@ -425,7 +444,7 @@ void RelayReceiver::connect(Instant now, Stripe& stripe) {
             control_.push(wire::PacketType::leave, stripe.parent.where(), wire::write(leave));
         }
     }
-    if (wants_blocks()) {
+    if (may_request()) {
         send_request(stripe, requests_.again(stripe.tree.stripe));
     }
 }
@@ -434,7 +453,7 @@ void RelayReceiver::connect(Instant now, Stripe& stripe) {
 /// may have the right one.
 void RelayReceiver::request_blocks(Instant now) {
     for (Stripe& stripe : stripes_) {
-        if (wants_blocks() && stripe.parent.is_connected()) {
+        if (may_request() && stripe.parent.is_connected()) {
             send_request(stripe, requests_.more(stripe.tree.stripe));
             if (requests_.take_wrong_again()) {
                 stripe.parent.leave(now);

@@ -60,6 +60,7 @@ class RelayReceiver final : public Core {
     void on_parent_holds(Instant now, std::uint32_t blocks);
     void on_child(Instant now, Stripe& stripe, const Datagram& datagram);
     void on_offer(Instant now, const wire::Offer& offer);
+    void begin(const ObjectShape& shape);
     void on_ready(Instant now, Stripe& stripe, Rank child);
     void on_leave(const wire::Ending& leave);
     void on_release(Instant now, const wire::Ending& release, const Destination& from);
@@ -100,6 +101,10 @@ class RelayReceiver final : public Core {
     }
     [[nodiscard]] bool wants_blocks() const {
         return outcome_.phase == Phase::moving && !config_.holds_already;
+    }
+    [[nodiscard]] bool may_request() const {
+        return wants_blocks() || (outcome_.phase == Phase::wiring && reassembly_.has_begun() &&
+                                  !config_.holds_already);
     }
     [[nodiscard]] bool lacks_blocks() const {
         return outcome_.phase == Phase::wiring ? !config_.holds_already

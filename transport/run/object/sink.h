@@ -7,8 +7,10 @@
 #include "transport/base/checksum.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/core/base/object_shape.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace stage {
 
@@ -26,6 +28,11 @@ class BlockSink {
     BlockSink(const BlockSink&) = delete;
     BlockSink& operator=(const BlockSink&) = delete;
     virtual ~BlockSink() = default;
+
+    /// What it is to take, where that is known before the source offers it.
+    [[nodiscard]] virtual std::optional<core::ObjectShape> announced() const {
+        return std::nullopt;
+    }
 
     /// Takes one whole block. `bytes` is borrowed for the call, `leaf` is their digest.
     ///

@@ -13,6 +13,9 @@ class PassageSink final : public BlockSink {
   public:
     PassageSink(Passage passage, PassageAck ack) : passage_{std::move(passage)}, ack_{ack} {}
 
+    [[nodiscard]] std::optional<core::ObjectShape> announced() const override {
+        return core::ObjectShape{.blocks = passage_.blocks(), .object_bytes = passage_.bytes()};
+    }
     [[nodiscard]] Result<Placing> write(BlockIndex block,
                                         Bytes bytes,
                                         const Digest128& leaf) override;

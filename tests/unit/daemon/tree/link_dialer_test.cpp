@@ -52,5 +52,34 @@ TEST_CASE("a link is opened to the daemon's port at a numeric address only") {
     one.loop.forget(listener->fd());
 }
 
+TEST_CASE("a prepared link is taken by one dial, and only while its peer waits") {
+    Dialled one;
+    const Logger quiet{[](LogLevel, std::string_view) {}, LogLevel::error};
+    LinkPolicy theirs;
+    theirs.node_name = "n1";
+    auto listener = Listener::open(0, theirs, one.munge, quiet);
+    REQUIRE(listener);
+    one.config.port = listener->port();
+    std::vector<std::unique_ptr<Link>> accepted;
+    REQUIRE(one.loop.watch(listener->fd(), EPOLLIN, [&](auto) {
+        for (auto& accepted_link : listener->accept(one.loop.now())) {
+            accepted.push_back(std::move(accepted_link));
+        }
+    }));
+    one.dialer.prepare("n1", "127.0.0.1");
+    run_until(one.loop, [&] { return accepted.size() == 1; });
+    const auto taken = one.dialer.dial("n1", "127.0.0.1", [] {});
+    REQUIRE(taken);
+    const auto second = one.dialer.dial("n1", "127.0.0.1", [] {});
+    REQUIRE(second);
+    run_until(one.loop, [&] { return accepted.size() == 2; });
+    CHECK(accepted.size() == 2);  // The second one only.
+    // One that is not wanted is closed.
+    one.dialer.prepare("n1", "127.0.0.1");
+    one.dialer.discard("n1", "127.0.0.1");
+    one.dialer.discard("n1", "127.0.0.1");
+    one.loop.forget(listener->fd());
+}
+
 }  // namespace
 }  // namespace stage
