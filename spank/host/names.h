@@ -26,6 +26,9 @@ inline constexpr const char* kInheritedOption =
 inline constexpr const char* kInheritedContainer =
     "SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_image";
 
+/// "no": the batch job's output has no line of what was staged.
+inline constexpr const char* kSbatchReport = "SBATCH_STAGE_REPORT";
+
 // Without --stage-file each client reads its own variable, with one spec per line.
 inline constexpr const char* kSbatchDefault = "SBATCH_STAGE_FILE";
 inline constexpr const char* kSallocDefault = "SALLOC_STAGE_FILE";

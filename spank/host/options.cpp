@@ -50,6 +50,8 @@ void apply(Site& site, const KeyValue& entry) {
         site.dest_roots = paths_in(entry.value);
     } else if (same_word(entry.key, "MaxBytes")) {
         site.max_bytes = read_size(entry.value).value_or(site.max_bytes);
+    } else if (same_word(entry.key, "StageReport")) {
+        site.reports = read_flag(entry.value).value_or(site.reports);
     }
 }
 

@@ -34,6 +34,7 @@ struct Site {
     bool may_drop = false;                              ///< OnNodeFault=drop
     std::vector<std::string> dest_roots;                ///< DestRoots, without a final slash
     std::uint64_t max_bytes = 0;                        ///< MaxBytes; 0: no limit
+    bool reports = true;                                ///< StageReport
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);

@@ -13,6 +13,7 @@
 #include "stager/spec/name_pattern.h"
 #include "stager/spec/spec_list.h"
 #include "transport/base/invariant.h"
+#include "transport/base/written_value.h"
 
 #include <algorithm>
 #include <array>
@@ -311,8 +312,11 @@ void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::s
 }
 
 Result<StageOptions> SubmitSide::options_of(const SpankHandle& handle, const Site& site) const {
+    const bool is_reported =
+        site.reports && handle.client() == "sbatch" &&
+        read_flag(handle.variable(kSbatchReport).value_or("yes")).value_or(true);
     StageOptions options{.timeout_s = 0,
-                         .is_verbose = is_verbose_,
+                         .is_verbose = is_verbose_ || is_reported,
                          .is_no_kill = is_no_kill_,
                          .umask = umask_of(handle)};
     if (timeout_.empty()) {

@@ -105,6 +105,8 @@ struct Config {
     Compress compress = Compress::automatic;
     StageFrom stage_from = StageFrom::spank;
     OnNodeFault on_node_fault = OnNodeFault::fail;
+    bool stage_report = true;   ///< Read by the plugin, at submission.
+    bool admin_comment = true;  ///< Jobs' AdminComment says how their stages go.
     std::uint32_t tree_width = 0;
     std::uint32_t ttl = 0;
     std::uint32_t dscp = 0;

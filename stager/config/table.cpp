@@ -184,7 +184,17 @@ constexpr std::array kKeys{
               "is its user's, it has begun three times before or was submitted with "
               "--no-requeue. drop: a job with --stage-no-kill goes on without the nodes that "
               "fail while its files are on their way, and its tasks do not start there; other "
-              "jobs fail. In each case the job's AdminComment has the reason."},
+              "jobs fail. In each case the job's AdminComment has the reason (AdminComment)."},
+    ConfigKey{"AdminComment",
+              FlagKey{&Config::admin_comment},
+              "yes",
+              "Whether a job's AdminComment says why its staging failed and, of a batch job, "
+              "how far a staging of more than 10 s is. What others wrote there is kept."},
+    ConfigKey{"StageReport",
+              FlagKey{&Config::stage_report},
+              "yes",
+              "Whether a batch job's output begins with one line on what was staged, as with "
+              "--stage-verbose. The value on the host of sbatch counts."},
     ConfigKey{"Interface",
               InterfacesKey{&Config::interfaces},
               "",

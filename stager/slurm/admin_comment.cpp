@@ -5,14 +5,15 @@
 namespace stage {
 namespace {
 
-constexpr std::string_view kSeparator = " | ";
+/// (No "|", at which readers of `sacct -P` cut their lines.)
+constexpr std::string_view kSeparator = " ; ";
 constexpr std::string_view kSignature = "stagecast: ";
 
 /// A file's name may contain the separator.
 std::string as_one_part(std::string_view reason) {
     std::string part{reason};
     for (auto at = part.find(kSeparator); at != std::string::npos; at = part.find(kSeparator)) {
-        part.replace(at, kSeparator.size(), " / ");
+        part.replace(at, kSeparator.size(), ", ");
     }
     return part;
 }

@@ -1,7 +1,7 @@
 // Joins stagecast's reason with what else a job's AdminComment says.
 //
 // Sites keep words of their own there (a job_submit plugin's, an accounting script's). Parts
-// are separated by " | ", and those that begin with "stagecast: " are stagecast's.
+// are separated by " ; ", and those that begin with "stagecast: " are stagecast's.
 #pragma once
 
 #include <string>

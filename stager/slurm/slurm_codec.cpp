@@ -10,7 +10,7 @@ constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 
 /// In the order of SlurmQuestion.
-constexpr TypeNumbers<SlurmQuestion> kQuestions{1, 2, 3, 4, 5, 6, 7};
+constexpr TypeNumbers<SlurmQuestion> kQuestions{1, 2, 3, 4, 5, 6, 7, 8};
 
 void put_step(ByteWriter& out, const std::optional<std::uint32_t>& step) {
     out.u8(step ? 1 : 0).u32(step.value_or(0));
@@ -47,7 +47,8 @@ void fields(auto& on, Like<JobStateQuestion> auto& question) {
 void fields(auto& on, Like<CancelOrder> auto& order) {
     on.number(order.job_id);
     on.with(order.step_id, put_step, take_step).number(order.restart);
-    on.any_cut(order.sentence, kSentenceMax).flag(order.only_in_prolog);
+    on.any_cut(order.sentence, kSentenceMax);
+    on.flag(order.comments).flag(order.only_in_prolog);
 }
 
 void fields(auto& /*on*/, Like<LeaseServersQuestion> auto& /*question*/) {
@@ -62,6 +63,11 @@ void fields(auto& on, Like<FailureOrder> auto& order) {
     on.list(order.faulty, kFaultyMax, [](auto& each, auto& node) {
         each.any_text(node, kNameMax);
     });
+    on.any_cut(order.sentence, kSentenceMax);
+}
+
+void fields(auto& on, Like<ProgressOrder> auto& order) {
+    on.number(order.job_id).number(order.restart).flag(order.comments).flag(order.is_last);
     on.any_cut(order.sentence, kSentenceMax);
 }
 

@@ -51,6 +51,10 @@ std::string_view word_of(std::uint32_t state) {
     return base < kWords.size() ? kWords[base] : "UNKNOWN";
 }
 
+std::string text_of(const char* text) {
+    return text != nullptr ? text : "";
+}
+
 SlurmJob describe(const slurm_job_info_t& job) {
     return {.state = state_of_job(job.job_state),
             .restart_count = job.restart_cnt,
@@ -124,22 +128,22 @@ Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
     return SlurmAnswer{std::move(jobs)};
 }
 
-std::string text_of(const char* text) {
-    return text != nullptr ? text : "";
+std::string comment_of(const slurm_job_info_t* job) {
+    return job != nullptr ? text_of(job->admin_comment) : "";
 }
 
-/// Slurm replaces the whole AdminComment, of which others may have written a part. `excluded`:
-/// the whole list of nodes that a pending job is kept off; null: as it is.
+/// Slurm replaces the whole AdminComment, of which others wrote `present`. An empty reason
+/// leaves it as it is. `excluded`: the whole list of nodes that a pending job is kept off;
+/// null: as it is.
 bool change(std::uint32_t job_id,
-            const slurm_job_info_t* job,
+            std::string_view present,
             std::string_view reason,
             std::string* excluded = nullptr) {
-    std::string comment =
-        with_reason(job != nullptr ? text_of(job->admin_comment) : "", reason);
+    std::string comment = with_reason(present, reason);
     job_desc_msg_t change{};
     ::slurm_init_job_desc_msg(&change);
     name_job(change, job_id);
-    change.admin_comment = comment.data();
+    change.admin_comment = reason.empty() ? nullptr : comment.data();
     change.exc_nodes = excluded != nullptr ? excluded->data() : nullptr;
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
 }
@@ -188,22 +192,42 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
     } else if (order.requeue) {
         answer.state = SlurmJobState::ended;
         answer.word = "REQUEUED";
+        const std::string present = comment_of(job);
         const std::string names = joined(order.faulty, ",");
         std::string list = text_of(job->exc_nodes);
         list += (list.empty() ? "" : ",") + names;
+        const auto reason = [&order](const std::string& what) {
+            return order.sentence.empty() ? "" : order.sentence + " (" + what + ')';
+        };
         if (!can_do_without(*job, order.faulty) ||
-            !change(order.job_id,
-                    job,
-                    order.sentence + " (requeued without " + names + ')',
-                    &list)) {
-            static_cast<void>(change(order.job_id, job, order.sentence + " (requeued)"));
+            !change(order.job_id, present, reason("requeued without " + names), &list)) {
+            static_cast<void>(change(order.job_id, present, reason("requeued")));
         }
         return SlurmAnswer{std::move(answer)};
     }
-    if (!loaded || !change(order.job_id, job, order.sentence)) {
+    if (!loaded || !change(order.job_id, comment_of(job), order.sentence)) {
         return no_slurm_answer("a reply to the change of the job's AdminComment");
     }
     return SlurmAnswer{std::move(answer)};
+}
+
+/// What can't be reported is no reason to stop.
+Result<SlurmAnswer> on_progress(ProgressOrder order) {
+    TRY(const LoadedJob loaded, load_job(order.job_id));
+    if (loaded.job == nullptr) {
+        return SlurmAnswer{absent_job()};
+    }
+    const SlurmJob known = describe(*loaded.job);
+    const bool is_suspended = known.state == SlurmJobState::suspended;
+    const bool is_alive = known.restart_count == order.restart &&
+                          (is_suspended || known.state == SlurmJobState::alive);
+    const bool is_batch = loaded.job->batch_flag != 0;
+    if (is_alive && is_batch && order.comments) {
+        static_cast<void>(change(order.job_id, comment_of(loaded.job), order.sentence));
+    } else if (is_alive && !is_batch && !order.is_last) {
+        static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
+    }
+    return SlurmAnswer{known};
 }
 
 /// Publishes the reason, then cancels. Only the cancelling must succeed.
@@ -216,8 +240,8 @@ Result<SlurmAnswer> cancel(CancelOrder order) {
                                     .word = "the job has been restarted"}};
     }
     static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
-    if (loaded) {
-        static_cast<void>(change(order.job_id, job, order.sentence));
+    if (loaded && order.comments) {
+        static_cast<void>(change(order.job_id, comment_of(job), order.sentence));
     }
     const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
                                    : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
@@ -263,6 +287,9 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
     }
     if (const auto* order = std::get_if<FailureOrder>(&question)) {
         return on_failure(*order);
+    }
+    if (const auto* order = std::get_if<ProgressOrder>(&question)) {
+        return on_progress(*order);
     }
     return job_state(std::get<JobStateQuestion>(question).job_id);
 }

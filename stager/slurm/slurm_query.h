@@ -43,15 +43,26 @@ struct JobStateQuestion {
 struct JobsQuestion {
     std::vector<std::uint32_t> job_ids;
 };
-/// No question: the stage of a whole job has failed. `sentence` becomes the job's AdminComment,
-/// and with `requeue` a batch job that still runs and may be requeued goes back to the queue.
-/// It is then kept off `faulty` nodes if others can stand in for them (stand_ins.h). The answer
-/// is a SlurmJob: `ended` if it was requeued, else `alive`, with the reason as its word.
+/// No question: the stage of a whole job has failed. `sentence` becomes the job's AdminComment
+/// unless it is empty, and with `requeue` a batch job that still runs and may be requeued goes
+/// back to the queue. It is then kept off `faulty` nodes if others can stand in for them
+/// (stand_ins.h). The answer is a SlurmJob: `ended` if it was requeued, else `alive`, with the
+/// reason as its word.
 struct FailureOrder {
     std::uint32_t job_id = 0;
     std::uint32_t restart = 0;  ///< Another restart of the job is left alone.
     bool requeue = false;
     std::vector<std::string> faulty{};
+    std::string sentence;
+};
+/// No question: how far the stage of a whole job is. A user who waits at a terminal is shown
+/// `sentence`; of a batch job it becomes the AdminComment. The answer is the job, as to a
+/// JobStateQuestion: nothing is done of one that no longer runs.
+struct ProgressOrder {
+    std::uint32_t job_id = 0;
+    std::uint32_t restart = 0;  ///< Another restart of the job is left alone.
+    bool comments = true;       ///< False: the AdminComment is left alone.
+    bool is_last = false;       ///< The stage has ended well: at a terminal that shows itself.
     std::string sentence;
 };
 /// No question: the job (or, if `step_id` names one, the step) is to be cancelled. `sentence`
@@ -62,6 +73,7 @@ struct CancelOrder {
     std::optional<std::uint32_t> step_id;
     std::uint32_t restart = 0;  ///< The restart count of a whole job; ignored for a step.
     std::string sentence;
+    bool comments = true;         ///< False: the AdminComment is left alone.
     bool only_in_prolog = false;  ///< Leaves a job alone whose prolog Slurm does not await.
 };
 using SlurmQuestion = std::variant<ExpandQuestion,
@@ -70,7 +82,8 @@ using SlurmQuestion = std::variant<ExpandQuestion,
                                    CancelOrder,
                                    LeaseServersQuestion,
                                    JobsQuestion,
-                                   FailureOrder>;
+                                   FailureOrder,
+                                   ProgressOrder>;
 
 struct SlurmNode {
     std::string name;

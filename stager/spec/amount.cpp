@@ -1,5 +1,6 @@
 #include "stager/spec/amount.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -37,6 +38,13 @@ std::string amount_text(std::uint64_t bytes) {
 
 std::string binary_amount_text(std::uint64_t bytes) {
     return scaled_text(bytes, 1024, {"KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+std::string rate_text(double rate, std::uint64_t left) {
+    constexpr double kLongest = 1e9;  // A worker may claim any number of bytes.
+    const double seconds = std::min(static_cast<double>(left) / rate, kLongest);
+    return amount_text(static_cast<std::uint64_t>(rate)) + "/s, " +
+           std::to_string(static_cast<long>(seconds)) + " s to go";
 }
 
 std::string count_text(std::uint64_t number, std::string_view what) {

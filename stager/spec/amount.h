@@ -15,6 +15,9 @@ namespace stage {
 /// "3.1".
 [[nodiscard]] std::string tenths_text(double number);
 
+/// "3.1 MB/s, 22 s to go": `rate` in bytes per second, not 0, and `left` bytes.
+[[nodiscard]] std::string rate_text(double rate, std::uint64_t left);
+
 /// "1 node", "3 nodes".
 [[nodiscard]] std::string count_text(std::uint64_t number, std::string_view what);
 

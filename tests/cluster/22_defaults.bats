@@ -10,6 +10,7 @@ teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
   reachable n1
+  lab exec sed -i s/StageReport=yes/StageReport=no/ /etc/stagecast/stagecast.conf
   test_ends
 }
 
@@ -87,4 +88,17 @@ teardown() {
   [ "$(grep -c 'stagecast: staged 1 file, 100.0 KB, on 2 nodes in ' "$WORK/err")" = 1 ]
   as_alice srun -N1 --stage-verbose --stage-file=data true 2> "$WORK/err"
   grep -q 'stagecast: staged 1 file, 100.0 KB, on 1 node in ' "$WORK/err" || { cat "$WORK/err"; false; }
+}
+
+@test "StageReport=yes on the host of sbatch reports once, in a batch job's output" {
+  input data 100000
+  local sign='stagecast: staged 1 file, 100.0 KB, on 2 nodes in '
+  lab exec sed -i s/StageReport=no/StageReport=yes/ /etc/stagecast/stagecast.conf
+  submit -N2 --stage-file=data --wrap 'srun -n4 --overcommit true'
+  wait_job "$JOB" COMPLETED
+  as_alice srun -N2 --stage-file=data true 2> "$WORK/err"
+  lab exec -u alice -d "$T" env SBATCH_STAGE_REPORT=no sbatch -W -N2 -o "$T/quiet" --stage-file=data --wrap true
+  lab exec sed -i s/StageReport=yes/StageReport=no/ /etc/stagecast/stagecast.conf
+  [ "$(grep -c "$sign" "$OUT")" = 1 ] || { cat "$OUT"; false; }
+  run ! grep -q "$sign" "$WORK/err" "$WORK/quiet"
 }

@@ -20,13 +20,8 @@ constexpr std::chrono::seconds kLineEvery{10};
 /// The progress of the whole group, which only the stage's first node knows.
 std::string group_part(const nlohmann::json& round, std::uint64_t least, std::uint64_t total) {
     const double rate = round.value("bytes_per_second", 0.0);
-    std::string text;
-    if (rate > 0) {
-        text = ", " + amount_text(static_cast<std::uint64_t>(rate)) + "/s, " +
-               std::to_string(static_cast<long>(static_cast<double>(total - least) / rate)) +
-               " s to go";
-    }
-    return text + ", " + std::to_string(round.value("done", 0)) + " of " +
+    return (rate > 0 ? ", " + rate_text(rate, total - least) : "") + ", " +
+           std::to_string(round.value("done", 0)) + " of " +
            count_text(round.value("nodes", 0U), "node") + " done, slowest " +
            round.value("slowest", "?");
 }

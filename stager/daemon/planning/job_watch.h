@@ -9,6 +9,9 @@
 // the stage goes on, and the job finds its files when it is resumed. A node other than the root
 // asks once, if no SETUP arrives: the root may never have received a job that was cancelled as
 // it began.
+//
+// No user can log in to the nodes of a job in its prolog. So the root reports to Slurm how far
+// a long staging is: at the moments of next_progress_time(), in place of the next question.
 #pragma once
 
 #include "stager/config/config.h"
@@ -29,33 +32,58 @@ namespace stage {
 /// From the root's plan until the first question, unless WatchInterval is less.
 inline constexpr Duration kFirstLook = std::chrono::seconds{2};
 
+/// When Slurm hears next how far a staging is, in time since its begin: after 10 s, 30 s, a
+/// minute, and then twice as long each time.
+[[nodiscard]] Duration next_progress_time(Duration last);
+
 class JobWatch {
   public:
-    using OnOver = std::function<void(const std::string& why)>;
+    struct Hooks {
+        /// Called at most once.
+        std::function<void(const std::string& why)> on_over;
+        /// How far the stage is, in words for the job's user.
+        std::function<std::string()> progress;
+    };
 
-    /// The references outlive the object. `on_over` is called at most once.
-    JobWatch(
-        Loop& loop, Children& children, const Config& config, StageKey key, OnOver on_over);
+    /// The references outlive the object.
+    JobWatch(Loop& loop, Children& children, const Config& config, StageKey key, Hooks hooks);
 
     /// `known`: the job as slurmctld has just reported it, if it was asked.
     void start(const std::optional<SlurmJob>& known);
     /// Asks once, after `pause`.
     void look_once(Duration pause);
+    /// For good.
     void stop();
+    /// Calls `then` once no report of the progress is under way, at once or from the loop.
+    /// What is reported then, after stop(), is not overtaken by it.
+    void after_report(std::function<void()> then);
+    /// True if it was reported to Slurm how far the stage was.
+    [[nodiscard]] bool has_reported_progress() const { return reported_ > Duration{}; }
+    /// Reports at the end of a stage that ended well what it came to.
+    [[nodiscard]] ProgressOrder last_order(const std::string& sentence) const;
 
   private:
     void ask();
+    [[nodiscard]] bool reports_progress() const;
     void set_alarm(Duration pause);
     void consider(const SlurmJob& job);
-    void on_answer(const Result<SlurmAnswer>& answer);
+    void go_on();
+    [[nodiscard]] ProgressOrder order_of(const std::string& sentence) const;
+    void on_job(const Result<SlurmAnswer>& answer);
+    void on_state(const Result<SlurmAnswer>& answer);
 
     Loop& loop_;
     const Config& config_;
     StageKey key_;
-    OnOver on_over_;
+    Hooks hooks_;
     SlurmAsker asker_;
     Alarm alarm_;
+    std::function<void()> reported_then_;  ///< What after_report() waits to call.
+    std::optional<Instant> begun_;
+    Duration reported_{};  ///< The last of the moments at which progress was reported.
+    bool is_reporting_ = false;
     bool stopped_ = true;
+    bool is_over_ = false;
     bool repeats_ = true;
     bool seen_ = false;
 };

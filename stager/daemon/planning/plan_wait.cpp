@@ -176,7 +176,8 @@ void PlanWait::take(setup_wait::CancelJob& step) {
     asker_.ask(CancelOrder{.job_id = key.job_id,
                            .step_id = is_step ? std::optional{key.step_id} : std::nullopt,
                            .restart = key.restart,
-                           .sentence = "stagecast: " + step.reason},
+                           .sentence = "stagecast: " + step.reason,
+                           .comments = basics_.config.admin_comment},
                [this](const Result<SlurmAnswer>& answer) {
                    if (!answer) {
                        basics_.log.warn(

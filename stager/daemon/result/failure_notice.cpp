@@ -28,7 +28,7 @@ void FailureNotice::report(const StageKey& key,
                      .restart = key.restart,
                      .requeue = requeue,
                      .faulty = std::move(faulty),
-                     .sentence = "stagecast: " + why},
+                     .sentence = why.empty() ? why : "stagecast: " + why},
         [this, key, call = std::move(on_done)](const Result<SlurmAnswer>& answer) {
             const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
             if (!answer) {

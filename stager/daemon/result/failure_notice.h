@@ -32,7 +32,7 @@ class FailureNotice {
 
     /// `on_done` is called once, later: slurmctld has done it, has refused, or does not answer.
     /// A job that is not requeued then fails with its tasks.
-    /// `faulty`: the nodes that it is then kept off.
+    /// `faulty`: the nodes that it is then kept off. An empty `why` writes no AdminComment.
     void report(const StageKey& key,
                 const std::string& why,
                 bool requeue,

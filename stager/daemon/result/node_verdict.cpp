@@ -59,13 +59,15 @@ NodeVerdict node_verdict(const GroupVerdict& verdict, const SettledFacts& known)
                      .blame = own.blame,
                      .sentence = own.sentence,
                      .role = known.role};
+    std::string summary = summary_here(facts, own, known);
     if (known.is_verbose && own.state == VerdictState::ok) {
-        own.sentence = summary_here(facts, own, known);
+        own.sentence = summary;
     }
     if (known.outcome && !own.paths.empty()) {
         add_library_directories(own, known.outcome->libs_directories);
     }
-    return {.verdict = std::move(own), .facts = std::move(facts)};
+    return {
+        .verdict = std::move(own), .facts = std::move(facts), .summary = std::move(summary)};
 }
 
 }  // namespace stage

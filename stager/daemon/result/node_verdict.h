@@ -31,7 +31,8 @@ struct SettledFacts {
 /// What the plugin of one node reads.
 struct NodeVerdict {
     Verdict verdict;
-    StageFacts facts;  ///< For log and counters.
+    StageFacts facts;     ///< For log and counters.
+    std::string summary;  ///< What was staged, of a success.
 };
 
 /// Paths and directories are those of the worker here. They are left out where the message has

@@ -14,9 +14,14 @@ constexpr Duration kAskAgain = std::chrono::seconds{30};
 
 }  // namespace
 
-UnbegunJob::UnbegunJob(
-    Loop& loop, Children& children, const Logger& log, StageKey key, OnDone on_done)
+UnbegunJob::UnbegunJob(Loop& loop,
+                       Children& children,
+                       const Config& config,
+                       const Logger& log,
+                       StageKey key,
+                       OnDone on_done)
     : loop_{loop},
+      config_{config},
       log_{log},
       key_{key},
       on_done_{std::move(on_done)},
@@ -40,6 +45,7 @@ void UnbegunJob::cancel() {
                            .step_id = std::nullopt,
                            .restart = key_.restart,
                            .sentence = "stagecast: " + reason_,
+                           .comments = config_.admin_comment,
                            .only_in_prolog = true},
                [this](const Result<SlurmAnswer>& answer) { on_answer(answer); });
 }

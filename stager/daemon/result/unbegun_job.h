@@ -4,6 +4,7 @@
 // done. Where slurmctld gave up to start one, that never happens.
 #pragma once
 
+#include "stager/config/config.h"
 #include "stager/control/message.h"
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/base/slurm_asker.h"
@@ -20,7 +21,12 @@ class UnbegunJob {
     using OnDone = std::function<void()>;
 
     /// The references outlive it. `on_done` comes at most once after each await().
-    UnbegunJob(Loop& loop, Children& children, const Logger& log, StageKey key, OnDone on_done);
+    UnbegunJob(Loop& loop,
+               Children& children,
+               const Config& config,
+               const Logger& log,
+               StageKey key,
+               OnDone on_done);
 
     /// The last prolog is awaited until `latest`; a moment later slurmctld is asked to cancel
     /// the job, if it waits for a prolog even then. `reason`: why the staging failed.
@@ -34,6 +40,7 @@ class UnbegunJob {
     void on_answer(const Result<SlurmAnswer>& answer);
 
     Loop& loop_;
+    const Config& config_;
     const Logger& log_;
     StageKey key_;
     OnDone on_done_;

@@ -101,15 +101,19 @@ bool GroupDriver::is_dropped() const {
     return verdict && std::ranges::binary_search(verdict->dropped, self());
 }
 
-std::vector<std::string> GroupDriver::names_of_dropped() const {
+std::vector<std::string> GroupDriver::names_of(const std::vector<Rank>& ranks) const {
     std::vector<std::string> names;
-    const auto& verdict = group_.verdict();
-    for (const Rank rank : verdict ? verdict->dropped : std::vector<Rank>{}) {
+    for (const Rank rank : ranks) {
         if (rank.index() < plan_.nodes.size()) {
             names.push_back(plan_.nodes[rank.index()].name);
         }
     }
     return names;
+}
+
+std::vector<std::string> GroupDriver::names_of_dropped() const {
+    const auto& verdict = group_.verdict();
+    return verdict ? names_of(verdict->dropped) : std::vector<std::string>{};
 }
 
 void GroupDriver::fail(Failure failure) {

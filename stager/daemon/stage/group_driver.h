@@ -79,6 +79,8 @@ class GroupDriver final : private StageLinksOwner {
     }
     [[nodiscard]] Instant deadline() const { return deadline_; }
     [[nodiscard]] bool is_dropped() const;
+    /// Without those that are none of the group's.
+    [[nodiscard]] std::vector<std::string> names_of(const std::vector<Rank>& ranks) const;
     [[nodiscard]] std::vector<std::string> names_of_dropped() const;
     /// What each node reported, at the root of a stage that settled without a failure.
     [[nodiscard]] const std::vector<Contribution>& outcomes() const { return outcomes_; }

@@ -48,16 +48,20 @@ Stage::Stage(Services& services,
       result_{services.verdicts, basics_.log, key},
       place_{basics_.loop, basics_.config, services.ports, services.places},
       asker_{basics_.loop, basics_.children},
-      notice_{basics_.loop, basics_.children, basics_.log},
-      unbegun_{basics_.loop, basics_.children, basics_.log, key, [this] { tell_change(); }},
+      slurm_{basics_,
+             [this](std::function<void()> then) { watch_.after_report(std::move(then)); },
+             key,
+             [this] { tell_change(); }},
       watch_{basics_.loop,
              basics_.children,
              basics_.config,
              key,
-             [this](const std::string& why) {
-                 is_over_ = true;
-                 stop_all(Blame::user, why);
-             }},
+             {.on_over =
+                  [this](const std::string& why) {
+                      is_over_ = true;
+                      stop_all(Blame::user, why);
+                  },
+              .progress = [this] { return progress_sentence(view()); }}},
       plan_wait_{
           services.basics,
           {.places = services.places,
@@ -153,7 +157,7 @@ void Stage::fail_as(const Verdict& stored, std::optional<Rank> culprit) {
 
 void Stage::end() {
     is_over_ = true;
-    unbegun_.stop();
+    slurm_.on_job_end();
     reason_ = reason_.value_or(
         Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
     apply(StageEvent::end);
@@ -193,8 +197,7 @@ Failures Stage::failures() const {
 }
 
 bool Stage::is_quiet() const {
-    return !is_open() && !has_process() && (!group_ || group_->is_quiet()) &&
-           !notice_.is_busy() && !unbegun_.is_awaited();
+    return !is_open() && !has_process() && (!group_ || group_->is_quiet()) && !slurm_.is_busy();
 }
 
 bool Stage::is_queued() const {
@@ -639,9 +642,12 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     end_run(*result_.verdict());
     remember();
     if (has_failed && plan_wait_.is_first() && key_.step_id == kWholeJob && !is_over_) {
-        tell_slurm();
-    } else {
-        result_.answer();
+        answer_after_slurm();
+        return;
+    }
+    result_.answer();
+    if (!has_failed && watch_.has_reported_progress()) {
+        slurm_.report_success(watch_.last_order(own.summary));
     }
 }
 
@@ -699,32 +705,12 @@ void Stage::end_run(const Verdict& verdict) {
     }
 }
 
-/// Requires group_.
-std::vector<std::string> Stage::names_of(const std::vector<Rank>& ranks) const {
-    std::vector<std::string> names;
-    for (const Rank rank : ranks) {
-        if (rank.index() < group_->plan().nodes.size()) {
-            names.push_back(group_->plan().nodes[rank.index()].name);
-        }
-    }
-    return names;
-}
-
-/// The nodes that failed for a reason that is not the user's. `with_unnamed`: also those that
-/// are only counted, whose reasons are not known.
 std::vector<std::string> Stage::faulty_nodes(bool with_unnamed) const {
-    if (!group_) {
-        return with_unnamed ? std::vector{blamed_node_.value_or(name_of_self())}
-                            : std::vector<std::string>{};
+    if (group_) {
+        return group_->names_of(failures().at_fault(with_unnamed));
     }
-    const Failures all = failures();
-    std::vector<Rank> ranks = with_unnamed ? all.unnamed() : std::vector<Rank>{};
-    for (const Failure& failure : all.named()) {
-        if (failure.blame != Blame::user) {
-            ranks.push_back(failure.rank);
-        }
-    }
-    return names_of(ranks);
+    return with_unnamed ? std::vector{blamed_node_.value_or(name_of_self())}
+                        : std::vector<std::string>{};
 }
 
 /// For later calls of `stagecast explain`.
@@ -738,28 +724,24 @@ void Stage::remember() {
     }
 }
 
-/// The plugin here hears the verdict after slurmctld, if the job is to be requeued: until this
-/// node's prolog returns no batch script runs, and one that began would fail the job first.
-void Stage::tell_slurm() {
-    const Verdict& verdict = *result_.verdict();
-    const bool goes_on = !is_failure(verdict.state);
-    const bool requeues = !goes_on && is_to_be_requeued(basics_.config, key_, verdict.blame);
-    if (!requeues && !goes_on) {
-        // The prolog of a node that the first one can't reach waits as long as it must.
-        const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
-        const Duration longest = setup_max(basics_.config, nodes - 1, nodes);
-        unbegun_.await(std::max(basics_.loop.now(), *times_.announced + longest),
-                       verdict.sentence);
-    }
-    const std::vector<std::string> suspects =
-        group_         ? names_of(failures().suspects(group_->plan().nodes.size()))
-        : blamed_node_ ? std::vector{*blamed_node_}
-                       : std::vector<std::string>{};
-    notice_.report(key_, verdict.sentence, requeues, suspects, [this] {
-        result_.answer();
-        tell_change();
-    });
-    if (!requeues) {
+/// The first node's: of a whole job whose stage has failed, or went on without some nodes.
+void Stage::answer_after_slurm() {
+    const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
+    const std::vector<std::string> suspects = group_
+                                                  ? group_->names_of(failures().suspects(nodes))
+                                              : blamed_node_ ? std::vector{*blamed_node_}
+                                                             : std::vector<std::string>{};
+    // The prolog of a node that the first one can't reach waits as long as it must.
+    const Duration longest = setup_max(basics_.config, nodes - 1, nodes);
+    const bool waits = slurm_.report_fault({.verdict = *result_.verdict(),
+                                            .suspects = suspects,
+
+                                            .latest_prolog = *times_.announced + longest},
+                                           [this] {
+                                               result_.answer();
+                                               tell_change();
+                                           });
+    if (!waits) {
         result_.answer();
     }
 }

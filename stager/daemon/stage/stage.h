@@ -15,11 +15,10 @@
 #include "stager/daemon/planning/job_watch.h"
 #include "stager/daemon/planning/plan_wait.h"
 #include "stager/daemon/planning/time_limits.h"
-#include "stager/daemon/result/failure_notice.h"
 #include "stager/daemon/result/node_verdict.h"
+#include "stager/daemon/result/slurm_report.h"
 #include "stager/daemon/result/stage_result.h"
 #include "stager/daemon/result/time_line.h"
-#include "stager/daemon/result/unbegun_job.h"
 #include "stager/daemon/run/node_run.h"
 #include "stager/daemon/stage/group_driver.h"
 #include "stager/daemon/stage/lifecycle.h"
@@ -145,10 +144,9 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] std::optional<Failure> why_dropped() const;
     [[nodiscard]] NodeVerdict own_verdict(const GroupVerdict& verdict) const;
     void end_run(const Verdict& verdict);
-    [[nodiscard]] std::vector<std::string> names_of(const std::vector<Rank>& ranks) const;
     [[nodiscard]] std::vector<std::string> faulty_nodes(bool with_unnamed) const;
     void remember();
-    void tell_slurm();
+    void answer_after_slurm();
     void tell_change();
 
     [[nodiscard]] StageLimits limits() const;
@@ -181,8 +179,7 @@ class Stage final : private NodeRunOwner {
 
     PlaceTicket place_;
     SlurmAsker asker_;  ///< For what is asked before the stage has begun here.
-    FailureNotice notice_;
-    UnbegunJob unbegun_;
+    SlurmReport slurm_;
     JobWatch watch_;
     PlanWait plan_wait_;
     std::optional<GroupDriver> group_;  ///< Once there is a plan.

@@ -4,9 +4,11 @@
 #include "stager/config/transport_choice.h"
 #include "stager/daemon/tree/outcome.h"
 #include "stager/messages/stage_traits.h"
+#include "stager/spec/amount.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -186,13 +188,38 @@ json status_of(const StageView& view) {
     return report;
 }
 
+std::string progress_sentence(const StageView& view) {
+    const json known = status_of(view);
+    const auto total = known["bytes_total"].get<std::uint64_t>();
+    const std::string after =
+        "staging, after " +
+        std::to_string(
+            std::lround(known["seconds"].is_null() ? 0 : known["seconds"].get<double>())) +
+        " s: ";
+    if (view.is_queued) {
+        return after + "the job's first node stages for other jobs, and this one waits";
+    }
+    if (total == 0 || !known.contains("bytes_least")) {
+        return after + "the nodes begin";
+    }
+    const auto least = known["bytes_least"].get<std::uint64_t>();
+    const double rate = known.value("bytes_per_second", 0.0);
+    return after + amount_text(least) + " of " + amount_text(total) + " are on " +
+           (view.plan->nodes.size() == 1
+                ? "the node"
+                : "all " + count_text(view.plan->nodes.size(), "node")) +
+           (rate > 0 ? ", " + rate_text(rate, total - least) : "") + ", slowest " +
+           known["slowest"].get<std::string>();
+}
+
 json explanation_of(const StageView& view) {
     json report = head_of(view.key);
     const bool has_verdict = view.verdict != nullptr;
     report["nodes"] = view.plan != nullptr ? view.plan->nodes.size() : 0;
     report["bytes"] = view.progress != nullptr ? view.progress->bytes_total : 0;
     report["outcome"] = has_verdict ? std::string{to_string(view.verdict->state)} : "under way";
-    report["why"] = has_verdict ? view.verdict->sentence : "";
+    const bool is_ok = !has_verdict || view.verdict->state == VerdictState::ok;
+    report["why"] = is_ok ? "" : view.verdict->sentence;
     report["seconds"] = turns_of(view.times);
     if (view.plan == nullptr) {
         return report;

@@ -34,6 +34,9 @@ struct StageView {
 [[nodiscard]] nlohmann::json transport_of(const StageView& view);
 /// How far it is.
 [[nodiscard]] nlohmann::json status_of(const StageView& view);
+/// How far it is, for the job's user: "staging, after 30 s: 12.0 GB of 30.0 GB are on
+/// all 64 nodes, 1.1 GB/s, 17 s to go, slowest n17".
+[[nodiscard]] std::string progress_sentence(const StageView& view);
 /// Where its time went.
 [[nodiscard]] nlohmann::json explanation_of(const StageView& view);
 

@@ -35,15 +35,20 @@ bool Failures::add(Failure failure) {
     return dropped != rank;
 }
 
-std::vector<Rank> Failures::suspects(std::size_t nodes) const {
-    std::vector<Rank> ranks;
-    const bool is_all_but_one = named_.size() > 1 && count() + 1 >= nodes;
+std::vector<Rank> Failures::at_fault(bool with_unnamed) const {
+    std::vector<Rank> ranks = with_unnamed ? unnamed_ : std::vector<Rank>{};
     for (const Failure& failure : named_) {
-        if (unnamed_.empty() && !is_all_but_one && failure.blame != Blame::user) {
+        if (failure.blame != Blame::user) {
             ranks.push_back(failure.rank);
         }
     }
     return ranks;
+}
+
+std::vector<Rank> Failures::suspects(std::size_t nodes) const {
+    const bool is_all_but_one = named_.size() > 1 && count() + 1 >= nodes;
+    const bool are_too_many = !unnamed_.empty() || is_all_but_one;
+    return are_too_many ? std::vector<Rank>{} : at_fault(false);
 }
 
 Blame Failures::blame() const {

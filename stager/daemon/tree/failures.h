@@ -40,6 +40,9 @@ class Failures {
     [[nodiscard]] const std::vector<Failure>& named() const { return named_; }
     /// The ranks that are only counted.
     [[nodiscard]] const std::vector<Rank>& unnamed() const { return unnamed_; }
+    /// The ranks that failed for a reason that is not the user's. `with_unnamed`: also those
+    /// that are only counted, whose reasons are not known.
+    [[nodiscard]] std::vector<Rank> at_fault(bool with_unnamed) const;
     /// The ranks at fault in a group of `nodes`, as it seems, without users' errors: none
     /// if more failed than are named, or all but one, which then may be at fault itself.
     [[nodiscard]] std::vector<Rank> suspects(std::size_t nodes) const;

@@ -134,6 +134,7 @@ TreeWidth=2
 MulticastGroups=239.77.0.1-239.77.0.4
 AnnounceTimeout=8
 WatchInterval=2
+StageReport=no
 LibexecDir=/srv/stagecast/libexec/stagecast
 LINES
     for line in "${STAGECAST[@]}"; do [ -z "${line#*=}" ] || echo "$line"; done

@@ -24,6 +24,11 @@ TEST_CASE("space on a disk is printed in powers of 1024") {
     CHECK(binary_amount_text(5ULL << 40U) == "5.0 TiB");
 }
 
+TEST_CASE("a rate says how long the rest takes, whatever is claimed to be left") {
+    CHECK(rate_text(3'100'000.0, 68'200'000) == "3.1 MB/s, 22 s to go");
+    CHECK(rate_text(0.001, ~std::uint64_t{0}) == "0 bytes/s, 1000000000 s to go");
+}
+
 TEST_CASE("one thing has no plural") {
     CHECK(count_text(1, "node") == "1 node");
     CHECK(count_text(0, "node") == "0 nodes");

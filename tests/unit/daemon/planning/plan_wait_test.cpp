@@ -24,11 +24,12 @@ class WaitWorld {
     ServicesWorld world;
     PlaceTicket place{
         world.loop(), world.config, world.services->ports, world.services->places};
-    JobWatch watch{world.loop(),
-                   world.services->basics.children,
-                   world.config,
-                   {.job_id = 7},
-                   [](const std::string&) {}};
+    JobWatch watch{
+        world.loop(),
+        world.services->basics.children,
+        world.config,
+        {.job_id = 7},
+        {.on_over = [](const std::string&) {}, .progress = [] { return std::string{}; }}};
     StageLimits limits{
         .time = std::chrono::seconds{60},
         .ends = {.work = std::chrono::seconds{50}, .verdict = std::chrono::seconds{55}},

@@ -46,9 +46,11 @@ NodeVerdict made_of(const GroupVerdict& verdict,
 }  // namespace
 
 TEST_CASE("a staged job's node has its worker's paths, and libraries behind them") {
-    const auto [verdict, facts] = made_of({VerdictState::ok, Blame::node, ""}, some_outcome());
+    const auto [verdict, facts, summary] =
+        made_of({VerdictState::ok, Blame::node, ""}, some_outcome());
     CHECK(verdict.state == VerdictState::ok);
     CHECK(verdict.sentence.empty());
+    CHECK_THAT(summary, Catch::StartsWith("staged 3 files"));
     CHECK(verdict.stage_dir == kStageDir);
     CHECK(verdict.paths == Texts{"/local/7/a", "/local/7/a_libs/"});
     CHECK(verdict.directories == Texts{"/local/7"});
@@ -58,7 +60,7 @@ TEST_CASE("a staged job's node has its worker's paths, and libraries behind them
 
 TEST_CASE("a failed one has no paths, and one line of text") {
     const GroupVerdict failed{VerdictState::failed, Blame::user, "node n3: a\nb"};
-    const auto [verdict, facts] = made_of(failed, some_outcome(), true);
+    const auto [verdict, facts, summary] = made_of(failed, some_outcome(), true);
     CHECK(verdict.blame == Blame::user);
     CHECK(verdict.sentence == printable("node n3: a\nb"));
     CHECK(verdict.sentence.find('\n') == std::string::npos);
@@ -107,7 +109,7 @@ TEST_CASE("a dropped node's tasks may not start, and the others' know its name")
     }
     SECTION("the dropped one, though its worker had come to an end") {
         known.own_failure = Failure{Rank{1}, Blame::user, "node n1: disk full"};
-        const auto [verdict, facts] = node_verdict(partial, known);
+        const auto [verdict, facts, summary] = node_verdict(partial, known);
         CHECK(verdict.state == VerdictState::dropped);
         CHECK(verdict.blame == Blame::user);
         CHECK(verdict.sentence == "node n1: disk full");
@@ -119,7 +121,7 @@ TEST_CASE("a dropped node's tasks may not start, and the others' know its name")
 
 TEST_CASE("a verbose job reads what was staged, and the log does not repeat it") {
     const GroupVerdict ok{VerdictState::ok, Blame::node, ""};
-    const auto [verdict, facts] = made_of(ok, some_outcome(), true);
+    const auto [verdict, facts, summary] = made_of(ok, some_outcome(), true);
     CHECK_THAT(verdict.sentence, Catch::StartsWith("staged 3 files"));
     CHECK_THAT(verdict.sentence, Catch::Contains("on 2 nodes in 3.0 s"));
     CHECK(facts.sentence.empty());

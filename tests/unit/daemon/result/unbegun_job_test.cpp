@@ -50,10 +50,12 @@ TEST_CASE("a failed job that waits for a prolog is cancelled, once", "[root]") {
     }
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
     int done = 0;
-    UnbegunJob job{
-        world.loop(), world.services->basics.children, world.services->basics.log, kKey, [&] {
-            ++done;
-        }};
+    UnbegunJob job{world.loop(),
+                   world.services->basics.children,
+                   world.config,
+                   world.services->basics.log,
+                   kKey,
+                   [&] { ++done; }};
     CHECK_FALSE(job.is_awaited());
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     CHECK(job.is_awaited());
@@ -69,10 +71,12 @@ TEST_CASE("a job is awaited on while slurmctld does not answer, until it has end
     }
     ServicesWorld world;  // Without a child that asks Slurm.
     int done = 0;
-    UnbegunJob job{
-        world.loop(), world.services->basics.children, world.services->basics.log, kKey, [&] {
-            ++done;
-        }};
+    UnbegunJob job{world.loop(),
+                   world.services->basics.children,
+                   world.config,
+                   world.services->basics.log,
+                   kKey,
+                   [&] { ++done; }};
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     pass_some_time(world);
     CHECK(done == 0);
@@ -87,10 +91,12 @@ TEST_CASE("a job that ends in time is not asked for", "[root]") {
     }
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
     int done = 0;
-    UnbegunJob job{
-        world.loop(), world.services->basics.children, world.services->basics.log, kKey, [&] {
-            ++done;
-        }};
+    UnbegunJob job{world.loop(),
+                   world.services->basics.children,
+                   world.config,
+                   world.services->basics.log,
+                   kKey,
+                   [&] { ++done; }};
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     job.stop();
     pass_some_time(world);

@@ -88,6 +88,29 @@ TEST_CASE("the root says how far all nodes are, another node how far it is itsel
     CHECK(status_of(view)["phase"] == "reported");
 }
 
+TEST_CASE("a user reads when a stage had come how far") {
+    World world;
+    StageView view = world.view();
+    view.is_queued = true;
+    CHECK(
+        progress_sentence(view) ==
+        "staging, after 10 s: the job's first node stages for other jobs, and this one waits");
+    view.is_queued = false;
+    CHECK(progress_sentence(view) == "staging, after 10 s: the nodes begin");
+    world.times.wired = at(18);
+    const WorkerProgress progress{
+        .phase = WorkerPhase::transfer, .bytes = 3000, .bytes_total = 4000};
+    view.plan = &world.plan;
+    view.progress = &progress;
+    view.group = {.done = 1, .bytes_least = 1000, .slowest = Rank{1}};
+    CHECK(progress_sentence(view) ==
+          "staging, after 10 s: 1.0 KB of 4.0 KB are on all 2 nodes, 500 bytes/s, 6 s to go, "
+          "slowest n1");
+    world.plan.nodes.pop_back();
+    view.group.slowest = Rank{0};
+    CHECK_THAT(progress_sentence(view), Catch::Contains("of 4.0 KB are on the node, "));
+}
+
 TEST_CASE("an explanation sums what the nodes reported, and names the slowest first") {
     World world;
     world.times.planned = at(11);
