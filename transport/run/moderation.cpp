@@ -33,15 +33,8 @@ Duration Moderation::wait_max() const {
     if (last_ == 0 || heard_ < limits_.after) {
         return Duration::zero();
     }
-    const auto time_of = [this](std::size_t packets) {
-        return between_ * static_cast<std::int64_t>(packets);
-    };
-    if (time_of(limits_.packets) < limits_.least) {
-        return Duration::zero();
-    }
-    const bool is_long = heard_ >= limits_.later;
-    return std::min(time_of(is_long ? limits_.packets_later : limits_.packets),
-                    limits_.at_most);
+    const Duration all = between_ * static_cast<std::int64_t>(limits_.packets);
+    return all < limits_.least ? Duration::zero() : std::min(all, limits_.at_most);
 }
 
 }  // namespace stage

@@ -20,12 +20,8 @@ class Moderation {
   public:
     struct Limits {
         std::size_t packets = 16;  ///< For each wake-up.
-        /// For a long stream, whose end a longer wait does not delay noticeably.
-        std::size_t packets_later = 24;
-        std::size_t later = 4096;  ///< The number of packets after which a stream is long.
         Duration at_most = std::chrono::milliseconds{8};
-        /// A shorter wait for `packets` is not worth a timer: they gather while the last ones
-        /// are opened.
+        /// A shorter wait is not worth a timer: packets gather while the last ones are opened.
         Duration least = std::chrono::microseconds{50};
         /// The number of packets that are each read at once, before packets gather.
         std::size_t after = 256;
