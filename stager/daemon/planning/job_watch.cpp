@@ -43,7 +43,6 @@ JobWatch::JobWatch(
 }
 
 void JobWatch::look_once(Duration pause) {
-    stopped_ = false;
     repeats_ = false;
     alarm_.set(loop_.now() + pause);
 }
@@ -52,7 +51,6 @@ void JobWatch::start(const std::optional<SlurmJob>& known) {
     if (is_over_) {
         return;
     }
-    stopped_ = false;
     repeats_ = true;
     begun_ = begun_.value_or(loop_.now());
     set_alarm(std::min(kFirstLook, config_.watch_interval));
@@ -79,7 +77,6 @@ bool JobWatch::reports_progress() const {
 }
 
 void JobWatch::stop() {
-    stopped_ = true;
     is_over_ = true;
     alarm_.set(std::nullopt);
 }
@@ -118,7 +115,7 @@ void JobWatch::ask() {
 }
 
 void JobWatch::go_on() {
-    if (repeats_ && !stopped_) {
+    if (repeats_ && !is_over_) {
         set_alarm(config_.watch_interval);
     }
     is_reporting_ = false;
@@ -137,7 +134,7 @@ void JobWatch::after_report(std::function<void()> then) {
 
 void JobWatch::on_job(const Result<SlurmAnswer>& answer) {
     const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
-    if (job != nullptr && !stopped_) {
+    if (job != nullptr && !is_over_) {
         consider(*job);
     }
     go_on();
@@ -145,7 +142,7 @@ void JobWatch::on_job(const Result<SlurmAnswer>& answer) {
 
 void JobWatch::on_state(const Result<SlurmAnswer>& answer) {
     const auto* jobs = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
-    if (jobs != nullptr && jobs->size() == 1 && !stopped_) {
+    if (jobs != nullptr && jobs->size() == 1 && !is_over_) {
         SlurmJob job = jobs->front();
         job.restart_count = key_.restart;
         consider(job);

@@ -82,8 +82,7 @@ class JobWatch {
     std::optional<Instant> begun_;
     Duration reported_{};  ///< The last of the moments at which progress was reported.
     bool is_reporting_ = false;
-    bool stopped_ = true;
-    bool is_over_ = false;
+    bool is_over_ = false;  ///< stop() was called, or the job is over.
     bool repeats_ = true;
     bool seen_ = false;
 };

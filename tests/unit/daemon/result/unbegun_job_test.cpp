@@ -42,6 +42,19 @@ void pass_some_time(ServicesWorld& world) {
     world.run_until([&] { return is_over; });
 }
 
+struct Awaited {
+    explicit Awaited(ServicesWorld& world)
+        : job{world.loop(),
+              world.services->basics.children,
+              world.config,
+              world.services->basics.log,
+              kKey,
+              [this] { ++done; }} {}
+
+    int done = 0;
+    UnbegunJob job;
+};
+
 }  // namespace
 
 TEST_CASE("a failed job that waits for a prolog is cancelled, once", "[root]") {
@@ -49,13 +62,9 @@ TEST_CASE("a failed job that waits for a prolog is cancelled, once", "[root]") {
         return;
     }
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
-    int done = 0;
-    UnbegunJob job{world.loop(),
-                   world.services->basics.children,
-                   world.config,
-                   world.services->basics.log,
-                   kKey,
-                   [&] { ++done; }};
+    Awaited awaited{world};
+    UnbegunJob& job = awaited.job;
+    const int& done = awaited.done;
     CHECK_FALSE(job.is_awaited());
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     CHECK(job.is_awaited());
@@ -70,13 +79,9 @@ TEST_CASE("a job is awaited on while slurmctld does not answer, until it has end
         return;
     }
     ServicesWorld world;  // Without a child that asks Slurm.
-    int done = 0;
-    UnbegunJob job{world.loop(),
-                   world.services->basics.children,
-                   world.config,
-                   world.services->basics.log,
-                   kKey,
-                   [&] { ++done; }};
+    Awaited awaited{world};
+    UnbegunJob& job = awaited.job;
+    const int& done = awaited.done;
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     pass_some_time(world);
     CHECK(done == 0);
@@ -90,13 +95,9 @@ TEST_CASE("a job that ends in time is not asked for", "[root]") {
         return;
     }
     ServicesWorld world{{[](int) { return 0; }, cancel_for_slurm}};
-    int done = 0;
-    UnbegunJob job{world.loop(),
-                   world.services->basics.children,
-                   world.config,
-                   world.services->basics.log,
-                   kKey,
-                   [&] { ++done; }};
+    Awaited awaited{world};
+    UnbegunJob& job = awaited.job;
+    const int& done = awaited.done;
     job.await(world.loop().now() - kLongAgo, "node n3: why");
     job.stop();
     pass_some_time(world);
