@@ -3,6 +3,7 @@
 #include "stager/cli/common/array_task.h"
 #include "stager/cli/common/command_line.h"
 #include "stager/cli/common/daemon_socket.h"
+#include "stager/cli/common/job_in_slurm.h"
 #include "stager/cli/push/push_progress.h"
 #include "stager/config/value.h"
 #include "stager/control/client.h"
@@ -75,6 +76,9 @@ std::string explain_one(const json& stage) {
                        count_text(stage.value("nodes", 0U), "node") + '\n';
     if (const std::string why = stage.value("why", ""); !why.empty()) {
         text += "  why: " + printable(why) + '\n';
+    }
+    if (const std::string gateway = stage.value("gateway", ""); !gateway.empty()) {
+        text += "  from another cluster, by its gateway " + printable(gateway) + '\n';
     }
     text += "  transport: " + stage.value("transport", "-") + ": " +
             stage.value("transport_why", "") + '\n';
@@ -212,6 +216,37 @@ std::string explain_text(const json& report) {
     return text;
 }
 
+namespace {
+
+/// No daemon runs here, as on login nodes: Slurm has what the job's first node reports of a
+/// staging that takes long, and how a failed one ended.
+int tell_by_slurm(const Options& options, const std::string& no_daemon) {
+    const StatusKind kind = options.request.kind;
+    const std::uint32_t id = options.request.key.job_id;
+    if (kind != StatusKind::running || options.wants_json || id == kWholeJob) {
+        return fail(kind,
+                    EX_UNAVAILABLE,
+                    no_daemon + (id == kWholeJob ? "" : "; ask on a node of the job"));
+    }
+    const auto job = job_in_slurm(id);
+    if (!job) {
+        return fail(kind, EX_UNAVAILABLE, no_daemon + "; and " + job.error().sentence());
+    }
+    const std::string head = "job " + std::to_string(id) + ": " + printable(job->state) +
+                             (job->node_list.empty() ? "" : " on " + printable(job->node_list));
+    if (job->staging.empty()) {
+        return fail(kind,
+                    kNothingKnown,
+                    head +
+                        "; Slurm has no word of its staging, which is reported after 10 s. A "
+                        "node of the job knows more");
+    }
+    static_cast<void>(std::printf("%s: %s\n", head.c_str(), printable(job->staging).c_str()));
+    return 0;
+}
+
+}  // namespace
+
 int run_status(StatusKind kind, std::span<char* const> words) {
     Options options;
     options.kind = kind;
@@ -232,7 +267,7 @@ int run_status(StatusKind kind, std::span<char* const> words) {
     }
     const auto answer = ask_daemon(*socket, options.request, kShortTimeout);
     if (!answer) {
-        return fail(kind, EX_UNAVAILABLE, answer.error().sentence());
+        return tell_by_slurm(options, answer.error().sentence());
     }
     const auto* report = std::get_if<Report>(&*answer);
     const json parsed = report != nullptr ? json::parse(report->json, nullptr, false) : json();

@@ -141,6 +141,9 @@ requeued() { [ "$(job_field "$JOB" Restarts)" = 1 ]; }
   lab exec scontrol release "$JOB"
   staging() { [[ $(admin_comment) == 'project 7 ; stagecast: staging, after 1'*' s: '*' of 16.0 MB are on all 2 nodes, '*' s to go, slowest n'[01]* ]]; }
   wait_for 40 staging || { admin_comment; false; }
+  # The login host has no daemon.
+  as_alice /srv/stagecast/bin/stagecast status "$JOB" > "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -q "^job $JOB: RUNNING on n\[0-1\]: staging, after 1. s: .* are on all 2 nodes" "$WORK/said" || { cat "$WORK/said"; false; }
   wait_job "$JOB" COMPLETED
   [[ $(admin_comment) == 'project 7 ; stagecast: staged 1 file, 16.0 MB, on 2 nodes in '* ]] || { admin_comment; false; }
   # Who waits at a terminal reads it there.
