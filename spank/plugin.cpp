@@ -181,6 +181,16 @@ int on_no_kill(int /*val*/, const char* /*argument*/, int remote) noexcept {
         end_client);
 }
 
+int on_ticket(int /*val*/, const char* argument, int remote) noexcept {
+    return run_hook(
+        [&] {
+            if (remote == 0) {
+                plugin(0, nullptr).submit.on_ticket(argument == nullptr ? "" : argument);
+            }
+        },
+        end_client);
+}
+
 /// Slurm copies the option, but its structure has pointers to non-const.
 void register_option(spank_t slurm,
                      std::string name,
@@ -219,6 +229,12 @@ void register_options(spank_t slurm) {
                     "",
                     "go on without a node that fails while the job's files are on their way",
                     on_no_kill);
+    register_option(slurm,
+                    "stage-ticket",
+                    "TICKET",
+                    "for files of another cluster, cluster://CLUSTER/PATH: what stagecast "
+                    "ticket has printed there",
+                    on_ticket);
 }
 
 void on_options_parsed(Plugin& plugin, SlurmHost& host) {

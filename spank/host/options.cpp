@@ -52,6 +52,8 @@ void apply(Site& site, const KeyValue& entry) {
         site.max_bytes = read_size(entry.value).value_or(site.max_bytes);
     } else if (same_word(entry.key, "StageReport")) {
         site.reports = read_flag(entry.value).value_or(site.reports);
+    } else if (same_word(entry.key, "ClusterName")) {
+        site.cluster_name = entry.value;
     }
 }
 

@@ -35,6 +35,7 @@ struct Site {
     std::vector<std::string> dest_roots;                ///< DestRoots, without a final slash
     std::uint64_t max_bytes = 0;                        ///< MaxBytes; 0: no limit
     bool reports = true;                                ///< StageReport
+    std::string cluster_name;                           ///< ClusterName
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);

@@ -6,6 +6,7 @@
 #include "spank/submit/private_tmp.h"
 #include "spank/submit/source_check.h"
 #include "spank/submit/stage_timeout.h"
+#include "spank/submit/ticket_check.h"
 #include "spank/submit/wildcards.h"
 #include "stager/spec/amount.h"
 #include "stager/spec/destination.h"
@@ -15,8 +16,11 @@
 #include "transport/base/invariant.h"
 #include "transport/base/written_value.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <ctime>
 
 namespace stage {
 namespace {
@@ -176,7 +180,7 @@ Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
     if (const Status sound = check_variables(spec); !sound) {
         return sound;
     }
-    if (spec.is_late) {
+    if (spec.is_late || !spec.cluster.empty()) {
         return {};
     }
     Status found = check_source(spec);
@@ -236,7 +240,9 @@ Result<std::string> library_path(const SpankHandle& handle) {
 Status check_bytes(const Site& site, const std::vector<StageSpec>& specs) {
     std::uint64_t bytes = 0;
     for (const StageSpec& spec : specs) {
-        bytes += site.max_bytes > 0 ? known_bytes(spec) : 0;  // Each is a question to the disk.
+        bytes += site.max_bytes > 0 && spec.cluster.empty()
+                     ? known_bytes(spec)
+                     : 0;  // Each is a question to the disk.
     }
     if (bytes <= site.max_bytes) {
         return {};
@@ -267,8 +273,9 @@ Status check_here(SpankHandle& handle,
         if (const Status source = check_on_submit_host(handle, spec); !source) {
             return source;
         }
-        if (const Status seen =
-                facts && facts->private_tmp ? check_private_tmp(spec) : Status{};
+        if (const Status seen = facts && facts->private_tmp && spec.cluster.empty()
+                                    ? check_private_tmp(spec)
+                                    : Status{};
             !seen) {
             return seen;
         }
@@ -350,9 +357,13 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
         if (!spec || !sound) {
             return spec ? sound.error() : spec.error();
         }
+        expand_home(spec->destination, literal_name(home));
+        if (!spec->cluster.empty()) {
+            specs.push_back(*std::move(spec));
+            continue;
+        }
         const std::string written = spec->source;
         expand_home(spec->source, literal_name(home));
-        expand_home(spec->destination, literal_name(home));
         if (!spec->source.starts_with('/') && directory.empty()) {
             return Error{Blame::user, "the working directory does not exist any more"}.remedy(
                 "change to another one, or write the whole path");
@@ -368,6 +379,22 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
     return specs;
 }
 
+/// Where the files are, and the right to read them there.
+Status SubmitSide::take_cluster(const std::string& own,
+                                const std::vector<StageSpec>& specs,
+                                StageOptions& wanted) const {
+    TRY(wanted.cluster, cluster_of_all(specs));
+    if (wanted.cluster.empty()) {
+        return {};
+    }
+    wanted.ticket = ticket_;
+    return check_ticket({.text = ticket_,
+                         .cluster = own,
+                         .uid = ::getuid(),
+                         .now = static_cast<std::uint64_t>(::time(nullptr))},
+                        specs);
+}
+
 /// The specs and options as a line for the job, once everything that can be checked on this
 /// host has been.
 Result<std::string> SubmitSide::checked(SpankHandle& handle,
@@ -377,6 +404,9 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
     const bool new_job = makes_job(handle, words.own);
     TRY(check_site(site, new_job && wanted.is_no_kill));
     TRY(const auto specs, this->specs(handle));
+    const auto facts = new_job ? handle.cluster_facts() : std::nullopt;
+    const auto elsewhere = new_job ? other_cluster(handle, words, facts) : std::nullopt;
+    TRY(take_cluster(elsewhere ? "" : site.cluster_name, specs, wanted));
     if (std::ranges::any_of(specs, &StageSpec::is_with_libraries)) {
         TRY(const auto path, library_path(handle));
         wanted.ld_library_path = path;
@@ -392,10 +422,9 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
     if (!line) {
         return line;
     }
-    const auto facts = new_job ? handle.cluster_facts() : std::nullopt;
-    if (const auto cluster = new_job ? other_cluster(handle, words, facts) : std::nullopt) {
+    if (elsewhere) {
         handle.say("--stage-file: paths are not checked here for cluster " +
-                   printable(*cluster));
+                   printable(*elsewhere));
         return line;
     }
     TRY(check_here(handle, site, specs, facts));

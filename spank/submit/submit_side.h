@@ -11,6 +11,7 @@
 #include "spank/host/spank_handle.h"
 #include "spank/submit/client_words.h"
 #include "stager/spec/spec_list.h"
+#include "stager/spec/ticket.h"
 
 #include <string>
 #include <vector>
@@ -24,11 +25,12 @@ class SubmitSide {
     /// Records one occurrence. `inherited`: kInheritedOption is set in this process (see
     /// names.h).
     void on_option(std::string_view value, bool inherited);
-    /// --stage-timeout, --stage-verbose and --stage-no-kill: the last occurrence counts;
+    /// --stage-timeout, --stage-verbose, --stage-no-kill, --stage-ticket: the last one counts;
     /// without files they have no effect.
     void on_timeout(std::string_view value) { timeout_ = value.substr(0, kMaxTimeoutBytes); }
     void on_verbose() { is_verbose_ = true; }
     void on_no_kill() { is_no_kill_ = true; }
+    void on_ticket(std::string_view value) { ticket_ = value.substr(0, 2 * kMaxTicketText); }
 
     /// Hands the collected specs on and clears them. Without the option it only reads the
     /// client's arguments and environment.
@@ -44,6 +46,10 @@ class SubmitSide {
     [[nodiscard]] Result<StageOptions> options_of(const SpankHandle& handle,
                                                   const Site& site) const;
     [[nodiscard]] Result<std::vector<StageSpec>> specs(const SpankHandle& handle) const;
+    /// `own`: the job's cluster, if it is known.
+    [[nodiscard]] Status take_cluster(const std::string& own,
+                                      const std::vector<StageSpec>& specs,
+                                      StageOptions& wanted) const;
     [[nodiscard]] Result<std::string> checked(SpankHandle& handle,
                                               const ClientWords& words,
                                               const Site& site,
@@ -57,6 +63,7 @@ class SubmitSide {
     std::size_t value_bytes_ = 0;
     std::string origin_;  ///< Where values_ come from, for messages.
     std::string timeout_;
+    std::string ticket_;
     bool is_verbose_ = false;
     bool is_no_kill_ = false;
     bool is_first_value_ = true;   ///< No occurrence seen for this component.

@@ -9,6 +9,7 @@
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
 #include "stager/cli/status.h"
+#include "stager/cli/ticket.h"
 #include "stager/cli/transport_check.h"
 #include "stager/control/message.h"
 #include "transport/os/installation.h"
@@ -94,8 +95,8 @@ int push(std::span<char* const> words) {
 }
 
 int wrong_command(std::string_view command) {
-    constexpr std::array<std::string_view, 6> kCommands{
-        "push", "status", "explain", "cache", "prolog", "doctor"};
+    constexpr std::array<std::string_view, 7> kCommands{
+        "push", "status", "explain", "ticket", "cache", "prolog", "doctor"};
     if (command.empty()) {
         static_cast<void>(std::fputs(usage().c_str(), stderr));
         return EX_USAGE;
@@ -122,6 +123,9 @@ int run(std::span<char* const> words) {
     if (command == "status" || command == "explain") {
         return run_status(command == "status" ? StatusKind::running : StatusKind::explain,
                           words.subspan(1));
+    }
+    if (command == "ticket") {
+        return run_ticket(words.subspan(1));
     }
     if (command == "cache") {
         return run_cache(words.subspan(1));

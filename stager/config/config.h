@@ -83,6 +83,8 @@ struct Config {
     std::vector<NamedText> cluster_keys;   ///< By cluster: the file of the key with it.
     std::vector<NamedText> routes;         ///< "clusterb/gw1": its numeric address. Best first.
     std::vector<std::string> accept_from;  ///< Clusters whose pushes this gateway carries on.
+    std::string ticket_key;                ///< The file of the tickets' key; empty: no tickets.
+    Duration ticket_lifetime{};            ///< The longest.
     std::uint64_t max_bytes = 0;           ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;
     std::string cache_dir;

@@ -95,6 +95,18 @@ constexpr std::array kKeys{
         "",
         "Clusters whose pushes this node carries on as a gateway, to nodes whose PushFrom "
         "names this one. Empty: none."},
+    ConfigKey{"TicketKey",
+              PathKey{&Config::ticket_key, true},
+              "",
+              "A file with 32 to 4096 secret bytes, root's and with no rights for others, by "
+              "which this cluster's tickets are made and checked: the same one where users run "
+              "stagecast ticket and on gateways that send files to other clusters' jobs, and "
+              "on no other cluster. Empty: no ticket is issued or taken here."},
+    ConfigKey{"TicketLifetime",
+              TimeKey{&Config::ticket_lifetime, seconds{60}, hours{24 * 90}},
+              "86400",
+              "How long a ticket is good, at most. A job that waits in the queue needs one "
+              "until it begins."},
     ConfigKey{"MaxBytes",
               SizeKey{&Config::max_bytes, 0, kAnySize},
               "0",

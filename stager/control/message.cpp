@@ -9,7 +9,7 @@
 namespace stage {
 namespace {
 
-constexpr TypeNumbers<Request> kRequests{1, 2, 3, 4, 5, 6};
+constexpr TypeNumbers<Request> kRequests{1, 2, 3, 4, 5, 6, 7};
 /// A verdict with directories has a number of its own.
 constexpr std::uint8_t kVerdict = 65;
 constexpr std::uint8_t kVerdictWithDirectories = 70;
@@ -78,6 +78,11 @@ void fields(auto& on, Like<PushRequest> auto& push) {
 void fields(auto& on, Like<StatusRequest> auto& status) {
     on.choice(status.kind, StatusKind::explain);
     fields(on, status.key);
+}
+
+void fields(auto& on, Like<TicketRequest> auto& ticket) {
+    on.text(ticket.cluster, kMaxNameBytes).number(ticket.for_uid).number(ticket.lifetime_s);
+    on.texts(ticket.paths, kMaxSpecs, kMaxPathBytes).require(!ticket.paths.empty());
 }
 
 void fields(auto& on, Like<Verdict> auto& verdict) {
@@ -174,6 +179,15 @@ bool fits(const PushRequest& request) {
            request.specs.size() <= kMaxSpecsBytes;
 }
 
+bool fits(const TicketRequest& request) {
+    std::size_t total = request.cluster.size();
+    for (const std::string& path : request.paths) {
+        total += path.size() < kMaxPathBytes ? path.size() : kMaxMessageBytes;
+    }
+    return request.paths.size() <= kMaxSpecs && request.cluster.size() <= kMaxNameBytes &&
+           total <= kMaxSpecsBytes;
+}
+
 bool fits(const Verdict& verdict) {
     constexpr std::size_t kLengthBytes = 4;
     std::size_t total = kMaxSentenceBytes + kMaxPathBytes + verdict.dropped_nodes.size() + 64;
@@ -215,7 +229,7 @@ Result<Request> decode_request(Bytes message) {
     return decode<Request>(
         message,
         "request",
-        {"STAGE", "QUERY", "END", "PING", "PUSH", "STATUS"},
+        {"STAGE", "QUERY", "END", "PING", "PUSH", "STATUS", "TICKET"},
         [](ByteReader& reader) { return take_message<Request>(reader, kRequests); });
 }
 

@@ -4,17 +4,20 @@
 // at most kMaxMessageBytes bytes; a message is version, type, body, in network byte order
 // (base/codec.h). A connection carries one request and one answer:
 //
-//     STAGE  -> VERDICT, when the group has decided (or Refused at once)
-//     QUERY  -> VERDICT, when it is decided; State::unknown if that stage was not announced
-//     here END    -> ACK, at once; the clean-up goes on behind it PING   -> PONG PUSH   ->
-//     REPORT, when the push has ended; closing the connection ends it STATUS -> REPORT, at once
+// * STAGE: VERDICT, when the group has decided (or Refused at once).
+// * QUERY: VERDICT, when it is decided; VerdictState::unknown if that stage was not announced
+//   here.
+// * END: ACK, at once; the clean-up goes on behind it.
+// * PING: PONG.
+// * PUSH: REPORT, when the push has ended; closing the connection ends it.
+// * STATUS and TICKET: REPORT, at once.
 //
-// A REPORT is JSON, for the command `stagecast`. The daemon accepts PING and STATUS of any user
-// (STATUS reports only a user's own jobs), the rest of root only (SO_PEERCRED). Although root
-// sends it, the content (specs, work_dir, node_list) is from the environment of a prolog, which
-// the user can forge: decode_request() bounds every field, and parse_serialized() of
-// stage_spec.h checks the specs again. Names may hold any byte but NUL: print them through
-// printable().
+// A REPORT is JSON, for the command `stagecast`. The daemon accepts PING, STATUS and TICKET of
+// any user (STATUS reports only a user's own jobs), the rest of root only (SO_PEERCRED).
+// Although root sends it, the content (specs, work_dir, node_list) is from the environment of a
+// prolog, which the user can forge: decode_request() bounds every field, and
+// parse_serialized() of stage_spec.h checks the specs again. Names may hold any byte but NUL:
+// print them through printable().
 //
 // The daemon's obligations to the plugin:
 // * It answers a PING, a QUERY of a decided stage and an END within seconds: the plugin takes
@@ -146,12 +149,27 @@ struct StatusRequest {
     bool operator==(const StatusRequest&) const = default;
 };
 
+/// Asks for a ticket for files of the asking user, for jobs on another cluster (spec/ticket.h).
+struct TicketRequest {
+    std::string cluster{};
+    std::uint32_t for_uid = 0;         ///< The user's there.
+    std::uint32_t lifetime_s = 0;      ///< 0: as long as the site allows.
+    std::vector<std::string> paths{};  ///< 1 to kMaxSpecs.
+
+    bool operator==(const TicketRequest&) const = default;
+};
+
 struct PingRequest {
     bool operator==(const PingRequest&) const = default;
 };
 
-using Request = std::
-    variant<StageRequest, QueryRequest, EndRequest, PingRequest, PushRequest, StatusRequest>;
+using Request = std::variant<StageRequest,
+                             QueryRequest,
+                             EndRequest,
+                             PingRequest,
+                             PushRequest,
+                             StatusRequest,
+                             TicketRequest>;
 
 /// The result of a stage, the same on every node of it but a dropped one. Encoded by number:
 /// append only.
@@ -219,6 +237,7 @@ using Answer = std::variant<Verdict, Ack, Pong, Refused, Report>;
 /// Check before encoding untrusted values: a user's environment, a worker's list of paths.
 [[nodiscard]] bool fits(const StageRequest& request);
 [[nodiscard]] bool fits(const PushRequest& request);
+[[nodiscard]] bool fits(const TicketRequest& request);
 [[nodiscard]] bool fits(const Verdict& verdict);
 
 /// Encodes a key, as in every message that names a stage: three u32.

@@ -57,7 +57,8 @@ uid_t peer_uid(int fd) {
 
 bool is_for_all(const Request& request) {
     return std::holds_alternative<PingRequest>(request) ||
-           std::holds_alternative<StatusRequest>(request);
+           std::holds_alternative<StatusRequest>(request) ||
+           std::holds_alternative<TicketRequest>(request);
 }
 
 }  // namespace

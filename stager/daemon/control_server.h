@@ -1,10 +1,11 @@
 // Serves the node's control socket, on which the plugin and the commands send requests.
 //
 // Each connection carries one request and one answer (control/message.h). The daemon identifies
-// the client by SO_PEERCRED: root may send every request, other users only PING and STATUS. A
-// user may hold few connections, each for a short time; they are counted for each uid, and none
-// of them takes a place that root's prolog needs. Users may send descriptors that block the
-// process that closes them; the server neither receives these nor closes the connection itself.
+// the client by SO_PEERCRED: root may send every request, other users only PING, STATUS and
+// TICKET. A user may hold few connections, each for a short time; they are counted for each
+// uid, and none of them takes a place that root's prolog needs. Users may send descriptors that
+// block the process that closes them; the server neither receives these nor closes the
+// connection itself.
 #pragma once
 
 #include "stager/control/frame.h"

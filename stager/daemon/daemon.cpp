@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <numeric>
 
 namespace stage {
@@ -137,7 +138,8 @@ void Daemon::make_services() {
                                .places = places_,
                                .push_permits = push_permits_,
                                .leg_permits = leg_permits_,
-                               .ports = ports_});
+                               .ports = ports_,
+                               .leg_user = service_user()});
 }
 
 void Daemon::make_credentials() {
@@ -157,6 +159,9 @@ void Daemon::make_parts() {
     lease_server_.emplace(basics);
     cache_server_.emplace(basics, *cache_);
     registry_.emplace(*services_);
+    services_->on_setup = [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
+        registry_->on_setup(setup, std::move(link));
+    };
     remote_statuses_.emplace(basics, services_->addresses, *dialer_);
     metrics_.emplace(basics, places_, [this] { refresh_counters(); });
     preflight_server_.emplace(
@@ -175,7 +180,9 @@ void Daemon::make_parts() {
                 },
         });
     pushes_.emplace(*services_, *registry_);
-    passages_.emplace(*services_, *registry_, service_user());
+    passages_.emplace(*services_, *registry_);
+    tickets_.emplace(config_, log_);
+    exports_.emplace(*services_, *registry_, *tickets_);
 }
 
 void Daemon::hold_ports() {
@@ -226,6 +233,10 @@ Status Daemon::open_incoming() {
              [this](const PassageMessage& message, std::unique_ptr<DrivenLink> link) {
                  passages_->on_passage(message, std::move(link));
              },
+         .on_import =
+             [this](const ImportMessage& message, std::unique_ptr<DrivenLink> link) {
+                 exports_->on_import(message, std::move(link));
+             },
          .report =
              [this](const ReportQuestion& question) {
                  return report_for(
@@ -264,6 +275,12 @@ std::function<void(const Answer&)> Daemon::answer_to(Asker asker) {
 
 void Daemon::take(Asker asker, const PingRequest& /*request*/) {
     control_->answer(asker, Pong{.version = version()});
+}
+
+void Daemon::take(Asker asker, const TicketRequest& request) {
+    const std::uint32_t uid = control_->uid_of(asker);
+    const auto now = static_cast<std::uint64_t>(::time(nullptr));
+    control_->answer(asker, tickets_->issue(uid, request, now));
 }
 
 void Daemon::take(Asker asker, const PushRequest& request) {
@@ -339,6 +356,7 @@ void Daemon::reread() {
     log_.set_least(config_.log_level);
     hold_ports();
     warn_of_push_roots(config_, log_);
+    tickets_->reread();
     metrics_->write();
 }
 

@@ -11,9 +11,12 @@
 #include "stager/daemon/cache/cluster_cache.h"
 #include "stager/daemon/cache/lease_server.h"
 #include "stager/daemon/control_server.h"
+#include "stager/daemon/gateway/exports.h"
 #include "stager/daemon/gateway/passages.h"
 #include "stager/daemon/gateway/peer_credentials.h"
+#include "stager/daemon/gateway/tickets.h"
 #include "stager/daemon/incoming.h"
+#include "stager/daemon/legs/leg_permits.h"
 #include "stager/daemon/metrics.h"
 #include "stager/daemon/planning/stage_places.h"
 #include "stager/daemon/push/preflight_server.h"
@@ -22,7 +25,6 @@
 #include "stager/daemon/run/data_ports.h"
 #include "stager/daemon/run/host_directories.h"
 #include "stager/daemon/run/host_pool.h"
-#include "stager/daemon/stage/leg_permits.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/registry.h"
 #include "stager/daemon/tree/link_dialer.h"
@@ -74,6 +76,7 @@ class Daemon {
     void take(Asker asker, const PushRequest& request);
     void take(Asker asker, const StatusRequest& request);
     void take(Asker asker, const PingRequest& request);
+    void take(Asker asker, const TicketRequest& request);
     /// The others are about stages.
     template <class StageRequestKind>
     void take(Asker asker, const StageRequestKind& request) {
@@ -118,6 +121,8 @@ class Daemon {
     std::optional<AskServer> ask_server_;
     std::optional<Pushes> pushes_;
     std::optional<Passages> passages_;
+    std::optional<Tickets> tickets_;
+    std::optional<Exports> exports_;
     std::unique_ptr<Incoming> incoming_;
     std::unique_ptr<ControlServer> control_;
 };

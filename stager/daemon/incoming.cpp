@@ -23,13 +23,18 @@ bool is_first_word(const TreeMessage& message) {
            std::holds_alternative<ExamineMessage>(message) ||
            std::holds_alternative<LeaseMessage>(message) ||
            std::holds_alternative<FetchMessage>(message) ||
-           std::holds_alternative<PassageMessage>(message);
+           std::holds_alternative<PassageMessage>(message) ||
+           std::holds_alternative<ImportMessage>(message);
 }
 
-/// Another cluster's daemon asks for passages, and sets up their legs, only.
-bool is_for_gateway(const TreeMessage& message) {
+bool is_foreign_word(const TreeMessage& message) {
     return std::holds_alternative<PassageMessage>(message) ||
-           std::holds_alternative<SetupMessage>(message);
+           std::holds_alternative<ImportMessage>(message);
+}
+
+/// Another cluster's daemon asks for passages and imports, and sets up legs, only.
+bool is_for_gateway(const TreeMessage& message) {
+    return is_foreign_word(message) || std::holds_alternative<SetupMessage>(message);
 }
 
 }  // namespace
@@ -112,8 +117,7 @@ void Incoming::on_change(const DrivenLink* link) {
 void Incoming::on_frame(std::list<PendingConnection>::iterator pending, Bytes frame) {
     auto message = decode_tree_message(frame);
     const bool is_foreign = is_of_cluster(pending->link->link().peer_name());
-    if (message && (is_foreign ? !is_for_gateway(*message)
-                               : std::holds_alternative<PassageMessage>(*message))) {
+    if (message && (is_foreign ? !is_for_gateway(*message) : is_foreign_word(*message))) {
         message = Error{Blame::node, "it may not send this message"};
     }
     if (const auto* question = message ? std::get_if<ReportQuestion>(&*message) : nullptr) {
@@ -151,6 +155,8 @@ void Incoming::hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink>
         handlers_.on_fetch(*fetch, std::move(link));
     } else if (const auto* passage = std::get_if<PassageMessage>(&message)) {
         handlers_.on_passage(*passage, std::move(link));
+    } else if (const auto* import = std::get_if<ImportMessage>(&message)) {
+        handlers_.on_import(*import, std::move(link));
     }
 }
 

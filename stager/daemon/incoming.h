@@ -29,6 +29,7 @@ class Incoming {
         std::function<void(LeaseMessage, std::unique_ptr<DrivenLink>)> on_lease;
         std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
         std::function<void(PassageMessage, std::unique_ptr<DrivenLink>)> on_passage;
+        std::function<void(ImportMessage, std::unique_ptr<DrivenLink>)> on_import;
         /// What that user may know, as JSON.
         std::function<std::string(const ReportQuestion& question)> report;
     };

@@ -132,6 +132,8 @@ class Link {
     [[nodiscard]] const std::string& called_name() const {
         return is_connector() ? handshake_.peer_name() : handshake_.own_name();
     }
+    /// This node's name on the link.
+    [[nodiscard]] const std::string& own_name() const { return handshake_.own_name(); }
     [[nodiscard]] const Address& address() const { return address_; }
     [[nodiscard]] bool is_connector() const { return handshake_.role() == LinkRole::connector; }
     /// The common version, once open.

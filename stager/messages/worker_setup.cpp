@@ -25,7 +25,7 @@ void fields(auto& on, Like<WorkerSetup> auto& setup) {
     on.flag(setup.may_compress);
     on.time(setup.stage_timeout).time(setup.stall_timeout);
     on.time(setup.wire_up_timeout).time(setup.connect_timeout).time(setup.linger);
-    on.choice(setup.purpose, WorkerPurpose::pass_on).blob(setup.manifest, kMaxLookBytes);
+    on.choice(setup.purpose, WorkerPurpose::bring_in).blob(setup.manifest, kMaxLookBytes);
     on.flag(setup.keeps_owners).flag(setup.may_cache).text(setup.data_ports, kMaxNameBytes);
     on.require(setup.rank.index() < setup.nodes.size() &&
                setup.source.index() < setup.nodes.size());
@@ -73,7 +73,7 @@ void fields(auto& on, Like<WorkerReleased> auto& released) {
 
 void fields(auto& on, Like<WorkerLook> auto& look) {
     on.blob(look.manifest, kMaxLookBytes).number(look.bytes).number(look.blocks);
-    on.number(look.object_bytes).text(look.digest, kMaxNameBytes);
+    on.number(look.object_bytes).raw(look.identity).text(look.digest, kMaxNameBytes);
 }
 
 void fields(auto& on, Like<WorkerAsk> auto& ask) {

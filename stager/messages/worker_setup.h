@@ -24,6 +24,7 @@
 #include "stager/messages/stage_settings.h"
 #include "stager/messages/untrusted_fd.h"
 #include "stager/messages/worker_statistics.h"
+#include "transport/base/checksum.h"
 
 #include <array>
 #include <chrono>
@@ -49,14 +50,19 @@ enum class WorkerPurpose : std::uint8_t {
     lend = 1,     ///< Be the source, and keep no copy.
     look = 2,     ///< Alone. Source: describe it. Else: check path and space for `manifest`.
     compare = 3,  ///< Alone. Compute the digest of the source, or of the destination's files.
-    // At a gateway between clusters, with the file of a passage (run/passage/passage.h):
+    // With the file of a passage (run/passage/passage.h), between clusters:
     take_in = 4,        ///< Be the only receiver; done once those behind the gateway are.
     take_in_alone = 5,  ///< Be that, and done once the gateway holds the object.
     pass_on = 6,        ///< Be the source of what the passage brings, and keep no copy.
+    bring_in = 7,       ///< Be that source, and bring the files to this node, too.
 };
 
 [[nodiscard]] constexpr bool has_passage(WorkerPurpose purpose) {
     return purpose >= WorkerPurpose::take_in;
+}
+/// Whether it brings files to this node.
+[[nodiscard]] constexpr bool keeps_copy(WorkerPurpose purpose) {
+    return purpose == WorkerPurpose::stage || purpose == WorkerPurpose::bring_in;
 }
 /// KEEPs of one worker, each with a descriptor: a worker that sends more is killed.
 inline constexpr std::size_t kMaxKept = 1024;
@@ -213,7 +219,10 @@ struct WorkerLook {
     std::uint64_t bytes = 0;
     std::uint32_t blocks = 0;        ///< The source's object (transport/run/object/source.h),
     std::uint64_t object_bytes = 0;  ///< for a gateway.
-    std::string digest{};            ///< The digest of the content, if that is compared.
+    /// The digest of what the source says of its files (names, sizes, times): another one,
+    /// other files.
+    Digest128 identity{};
+    std::string digest{};  ///< The digest of the content, if that is compared.
 
     bool operator==(const WorkerLook&) const = default;
 };

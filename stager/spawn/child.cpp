@@ -204,23 +204,29 @@ Result<int> arrange_descriptors(std::span<const int> fds, int kept) {
     return keep;
 }
 
+/// UserIdentity's default.
+constexpr gid_t kPasswdGroup = static_cast<gid_t>(-1);
+
 Status become_user(const UserIdentity& user) {
     const std::string who = "becoming uid " + std::to_string(user.uid);
     const KnownUser self = known(user);
+    const gid_t gid = user.gid == kPasswdGroup ? self.primary_group : user.gid;
+    if (gid == kPasswdGroup) {
+        return Error{Blame::node, who + ": it is no user of this node"};
+    }
     // A name that the group database does not know is no reason to fail: Slurm's own identity
     // of the job is uid and gid. The gid may be another than passwd's (newgrp, sbatch --gid);
     // the group of passwd, of which the group database need not tell, is the user's all the
     // same.
-    const int grouped = self.name.empty() ? ::setgroups(1, &user.gid)
+    const int grouped = self.name.empty() ? ::setgroups(1, &gid)
                                           : ::initgroups(self.name.c_str(), self.primary_group);
     if (grouped != 0) {
         return Error::from_errno(Blame::node, who + ": its groups");
     }
-    if (::setresgid(user.gid, user.gid, user.gid) != 0 ||
-        ::setresuid(user.uid, user.uid, user.uid) != 0) {
+    if (::setresgid(gid, gid, gid) != 0 || ::setresuid(user.uid, user.uid, user.uid) != 0) {
         return Error::from_errno(Blame::node, who);
     }
-    if (::getuid() != user.uid || ::geteuid() != user.uid || ::getegid() != user.gid ||
+    if (::getuid() != user.uid || ::geteuid() != user.uid || ::getegid() != gid ||
         (user.uid != 0 && ::setuid(0) == 0)) {
         return Error{Blame::internal, who + " did not hold"};
     }

@@ -52,7 +52,7 @@ bool is_sound(const ProgramRequest& program) {
 void fields(auto& on, Like<UserIdentity> auto& user) {
     on.number(user.uid).number(user.gid).any_text(user.name, kNameMax);
     // setuid(-1) means "unchanged": a child without a valid user must not stay root.
-    on.require(user.uid != static_cast<uid_t>(-1) && user.gid != static_cast<gid_t>(-1));
+    on.require(user.uid != static_cast<uid_t>(-1));
 }
 
 void fields(auto& on, Like<ProgramRequest> auto& program) {

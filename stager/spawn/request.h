@@ -20,7 +20,7 @@ namespace stage {
 /// The user that a child becomes.
 struct UserIdentity {
     uid_t uid = static_cast<uid_t>(-1);
-    gid_t gid = static_cast<gid_t>(-1);
+    gid_t gid = static_cast<gid_t>(-1);  ///< The default: passwd's, and then `uid` is in it.
     /// For initgroups(); empty: looked up by uid in the child. A uid that is not in passwd gets
     /// only `gid`, any other the groups of that name, passwd's among them.
     std::string name;

@@ -2,6 +2,7 @@
 
 #include "stager/control/message.h"
 #include "stager/spec/destination.h"
+#include "stager/spec/ticket.h"
 #include "transport/base/hex.h"
 
 #include <algorithm>
@@ -162,6 +163,9 @@ void append_options(std::string& line, const StageOptions& options) {
         line += ",e";
         append_escaped(line, options.ld_library_path);
     }
+    if (!options.cluster.empty()) {
+        line += ",f" + options.cluster + ",p" + options.ticket;
+    }
 }
 
 /// Returns false for a word that append_options() does not write.
@@ -198,6 +202,14 @@ bool take_option(std::string_view word, StageOptions& options) {
         }
         options.ld_library_path = *path;
         return true;
+    }
+    if (word.starts_with('f')) {
+        options.cluster = word.substr(1);
+        return is_cluster_name(options.cluster);
+    }
+    if (word.starts_with('p')) {
+        options.ticket = word.substr(1);
+        return options.ticket.size() <= kMaxTicketText;
     }
     const char* const end = word.data() + word.size();
     if (word.starts_with('l')) {

@@ -4,10 +4,10 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). The user can forge
 // that environment, so parse_serialized() checks all limits again.
 //
-//     1[,tSECONDS][,v][,k][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES]
+//     1[,tSECONDS][,v][,k][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES][,fCLUSTER,pTICKET]
 //     ;FLAGS,SOURCE,DESTINATION[,EXCLUDE...];...         %XX for , ; % space and control
 //
-// t, v, k, c, u (octal), l, w and e: StageOptions.
+// t, v, k, c, u (octal), l, w, e, f and p: StageOptions.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r f s (a
 // list, optional, temporary, durable, late, extract, libs, resumable, follow, no-devices).
 #pragma once
@@ -33,6 +33,8 @@ struct StageOptions {
     std::uint32_t line = 0;             ///< In a manifest: the spec's line in its list.
     std::string work_dir{};             ///< A step's: relative names in its lists are below it.
     std::string ld_library_path{};      ///< LD_LIBRARY_PATH at submission, for `libs`.
+    std::string cluster{};              ///< Where all sources lie; empty: here.
+    std::string ticket{};               ///< The right to read them there (ticket.h).
 
     bool operator==(const StageOptions&) const = default;
 };

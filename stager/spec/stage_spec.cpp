@@ -200,7 +200,76 @@ std::string_view reason_against(const StageSpec& spec) {
     return {};
 }
 
+namespace {
+
+constexpr std::string_view kClusterScheme = "cluster://";
+constexpr std::string_view kHowToWriteCluster =
+    "write cluster://CLUSTER/PATH for a file of another cluster";
+
+/// The source of a spec that begins with kClusterScheme is absolute, and no name is expanded:
+/// nothing here knows that cluster's disks.
+std::string_view reason_against_remote(const StageSpec& spec) {
+    if (!is_cluster_name(spec.cluster)) {
+        return kHowToWriteCluster;
+    }
+    if (!is_plain_path(spec.source)) {
+        return "write the path in the other cluster without //, . and .., and more than the /";
+    }
+    if (spec.source.find_first_of("%*?") != kNowhere) {
+        return "the name of another cluster's file can't have %, * or ?: nothing here can "
+               "expand them; name the file, or its directory";
+    }
+    return spec.is_with_libraries ? "libs is for programs of this cluster" : "";
+}
+
+Result<StageSpec> parse_remote(std::string_view text) {
+    const std::string_view rest = text.substr(kClusterScheme.size());
+    const std::size_t slash = rest.find('/');
+    if (slash == kNowhere) {
+        return mistake(text, kNowhere, kHowToWriteCluster);
+    }
+    TRY(auto spec, parse_spec(rest.substr(slash)));
+    spec.cluster = rest.substr(0, slash);
+    if (spec.source.size() > 2 && spec.source.ends_with('/')) {
+        spec.source.pop_back();  // "dir/" is the directory, as it is here.
+    }
+    const std::string_view reason = reason_against_remote(spec);
+    return reason.empty() ? Result<StageSpec>{std::move(spec)}
+                          : mistake(text, kNowhere, reason);
+}
+
+}  // namespace
+
+bool is_cluster_name(std::string_view name) {
+    return !name.empty() && name.size() <= kMaxClusterNameBytes &&
+           std::ranges::all_of(name, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+           });
+}
+
+bool is_plain_path(std::string_view path) {
+    if (path.size() < 2 || path.size() >= kMaxPathBytes || path.find('\0') != kNowhere) {
+        return false;
+    }
+    while (!path.empty()) {
+        if (path.front() != '/') {
+            return false;
+        }
+        path.remove_prefix(1);
+        const std::string_view part = path.substr(0, path.find('/'));
+        if (part.empty() || part == "." || part == "..") {
+            return false;
+        }
+        path.remove_prefix(part.size());
+    }
+    return true;
+}
+
 Result<StageSpec> parse_spec(std::string_view text) {
+    if (text.starts_with(kClusterScheme)) {
+        return parse_remote(text);
+    }
     if (const std::string_view scheme = scheme_of(text); !scheme.empty()) {
         return mistake(text, kNowhere, std::string{scheme} + ":// is not supported yet")
             .remedy("name a file, or write '\\:' for a colon in its name");
@@ -233,7 +302,8 @@ Result<StageSpec> parse_spec(std::string_view text) {
 Result<StageSpec> parse_spec(std::string_view text,
                              const std::function<bool(const std::string&)>& is_there) {
     Result<StageSpec> plain = parse_spec(text);
-    if (text.find_first_of(":\\") == kNowhere || (plain && is_there(plain->source))) {
+    if (text.find_first_of(":\\") == kNowhere || text.starts_with(kClusterScheme) ||
+        (plain && is_there(plain->source))) {
         return plain;
     }
     const std::string_view mark = text.starts_with('@') ? "@" : "";

@@ -1,6 +1,7 @@
 // Parses one --stage-file= option.
 //
-//     SRC[:DST[:FLAG+FLAG...]]      @LIST[::FLAG+FLAG...]      SCHEME://... (refused)
+//     SRC[:DST[:FLAG+FLAG...]]      @LIST[::FLAG+FLAG...]
+//     cluster://CLUSTER/SRC[:DST[:FLAG+FLAG...]]      another SCHEME://... (refused)
 //
 // `\:` is a colon in a name, `\\` a backslash, any other backslash literal. `exclude=PATTERN`
 // ends at a plus without one. An error has the mistake's position, in bytes from 1, and remedy.
@@ -23,6 +24,9 @@ enum class Existing : unsigned char { refuse, keep, newer, overwrite };
 struct StageSpec {
     std::string source{};       ///< The given path; absolute once made absolute or serialised.
     std::string destination{};  ///< The given path; empty: none. destination.h has its meaning.
+    /// Where the source lies; empty: here. Not serialised: all of a stage's sources lie in one
+    /// cluster (StageOptions::cluster).
+    std::string cluster{};
     Existing existing = Existing::refuse;
     bool is_list = false;       ///< `source` names a file with one spec a line, without the @.
     bool is_optional = false;   ///< The job runs even if this one fails.
@@ -66,6 +70,13 @@ inline constexpr std::array kSpecSwitches{
 /// of "\\:" in an #SBATCH line). `is_there` is called with names as they are written.
 [[nodiscard]] Result<StageSpec> parse_spec(
     std::string_view text, const std::function<bool(const std::string&)>& is_there);
+
+/// A cluster's name: letters, digits, '_', '-' and '.', at most kMaxClusterNameBytes.
+inline constexpr std::size_t kMaxClusterNameBytes = 64;
+[[nodiscard]] bool is_cluster_name(std::string_view name);
+
+/// An absolute path without "//", "." and "..", and without a final slash; not "/".
+[[nodiscard]] bool is_plain_path(std::string_view path);
 
 /// Returns the spec with a relative source made absolute below `directory`, which is absolute.
 [[nodiscard]] StageSpec made_absolute(StageSpec spec, std::string_view directory);

@@ -113,17 +113,21 @@ MAY_INCLUDE = {
     + ["stager/daemon/cache", "pmix", "transport/udp", "transport/tcp"] + MEMBERS,
     "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/planning": DAEMON + ["stager/daemon/tree", "stager/daemon/run", "pmix"],
+    "stager/daemon/legs": DAEMON + ["stager/daemon/tree", "stager/daemon/run"]
+    + ["stager/daemon/planning", "transport/run/passage"],
     "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/group"]
+    + ["stager/daemon/legs"]
     + ["stager/daemon/jobs"]
     + ["stager/daemon/run", "stager/daemon/result", "stager/daemon/planning", "pmix"],
     "stager/daemon/push": DAEMON + ["stager/push", "stager/daemon/tree", "stager/daemon/run"]
     + ["stager/daemon/planning", "stager/daemon/stage"],
     "stager/daemon/gateway": DAEMON + ["stager/daemon/tree", "stager/daemon/run"]
+    + ["stager/daemon/legs"]
     + ["stager/daemon/planning", "stager/daemon/stage", "stager/daemon/push"]
     + ["transport/run/passage"],
     "stager/daemon": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs", "stager/daemon/cache"]
     + ["stager/daemon/run", "stager/daemon/planning", "stager/daemon/stage"]
-    + ["stager/daemon/push", "stager/daemon/gateway", "stager/push"],
+    + ["stager/daemon/push", "stager/daemon/gateway", "stager/daemon/legs", "stager/push"],
     "stager/cli/common": COMMAND,
     "stager/cli/push": COMMAND,
     "stager/cli/launch": COMMAND + ["stager/push", "stager/cli/push", "stager/slurm", "pmix"],

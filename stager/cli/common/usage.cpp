@@ -30,6 +30,10 @@ constexpr std::array kCommands{
     CommandUsage{"explain",
                  "stagecast explain JOB[.STEP] [--json] [-c FILE]  where did the time go?\n"
                  "         JOB may be a task of an array, as 27_1\n"},
+    CommandUsage{"ticket",
+                 "stagecast ticket --cluster=CLUSTER PATH...  for jobs on another cluster\n"
+                 "         --uid=UID         yours there, if it is another one\n"
+                 "         --lifetime=TIME   as 12h; the site's limit without it\n"},
     CommandUsage{"cache",
                  "stagecast cache ls [--json] | verify [-c FILE]  this node's cache (root)\n"
                  "       stagecast cache rm KEY...|--all [-c FILE]  KEY: 8 digits or "

@@ -7,13 +7,17 @@
 #include "stager/control/message.h"
 #include "stager/daemon/base/basics.h"
 #include "stager/daemon/base/node_addresses.h"
+#include "stager/spawn/request.h"
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace stage {
 
 class DataPorts;
+class DrivenLink;
 class HostPool;
 class LegPermits;
 class LinkDialer;
@@ -23,6 +27,7 @@ class StagePlaces;
 class UserClosers;
 class VerdictStore;
 struct LinkPolicy;
+struct SetupMessage;
 
 /// A stage that is over, for `stagecast explain`.
 struct EndedStage {
@@ -45,8 +50,11 @@ struct Services {
     PushPermits& push_permits;
     LegPermits& leg_permits;
     DataPorts& ports;
+    UserIdentity leg_user{};  ///< For workers that only pass files on: one without rights.
     NodeAddresses addresses{};
     std::deque<EndedStage> ended{};
+    /// Takes a SETUP that came over a link of this node's (Registry::on_setup()).
+    std::function<void(const SetupMessage&, std::unique_ptr<DrivenLink>)> on_setup{};
 };
 
 }  // namespace stage

@@ -2,7 +2,7 @@
 
 #include "stager/control/push_key.h"
 #include "stager/daemon/base/loop.h"
-#include "stager/daemon/planning/planner.h"
+#include "stager/daemon/legs/leg_plan.h"
 #include "stager/daemon/stage/push_rules.h"
 #include "stager/daemon/tree/link_dialer.h"
 #include "stager/link/cluster_name.h"
@@ -18,16 +18,6 @@ namespace {
 constexpr Duration kLinkFirst = std::chrono::seconds{3};
 /// From the leg's end to the gateway's report of its nodes.
 constexpr Duration kReportMax = std::chrono::seconds{30};
-
-std::vector<NamedText> routes_to(const Config& config, const std::string& cluster) {
-    std::vector<NamedText> routes;
-    for (const NamedText& route : config.routes) {
-        if (cluster_of(route.name) == cluster) {
-            routes.push_back(route);
-        }
-    }
-    return routes;
-}
 
 /// Whether a gateway's report has what report() reads of it, in the right types.
 bool is_report(const nlohmann::json& json) {
@@ -281,23 +271,14 @@ Stage* LegPush::leg() const {
     return leg_ ? stages_.find(*leg_) : nullptr;
 }
 
-StagePlan LegPush::plan_of_leg() {
-    StagePlan plan = draw_plan(basics_.config, services_.ports, StageRequest{});
-    plan.push_specs = request_.specs;
-    plan.push_token = token_;
-    plan.cards_follow = true;
-    plan.relays = true;
-    plan.is_root_spared = true;
-    if (request_.rate > 0) {
-        plan.rate_max = std::min(plan.rate_max, request_.rate);
-    }
-    plan.nodes.push_back({own_, ""});
-    plan.nodes.push_back({gateways_.front().name, gateways_.front().value});
-    return plan;
-}
-
 void LegPush::begin_leg() {
-    StagePlan plan = plan_of_leg();
+    StagePlan plan = plan_of_leg(
+        basics_.config,
+        services_.ports,
+        {.source = {own_, ""}, .target = {gateways_.front().name, gateways_.front().value}},
+        request_.specs,
+        token_,
+        request_.rate);
     leg_ = random_push_key();
     plan.digest = digest_of(request_of_push(*leg_, plan, plan.nodes.front().name));
     stages_.push(*leg_,

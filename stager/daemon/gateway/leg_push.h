@@ -48,7 +48,6 @@ class LegPush final : public PushPart {
     void conclude();
     void on_lost(std::string why);
     void begin_leg();
-    [[nodiscard]] StagePlan plan_of_leg();
     void on_verdict(const Verdict& verdict);
     void try_next(std::string why);
     void drop_link();

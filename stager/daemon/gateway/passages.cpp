@@ -2,7 +2,7 @@
 
 #include "stager/control/push_key.h"
 #include "stager/daemon/base/json_text.h"
-#include "stager/daemon/stage/leg_permits.h"
+#include "stager/daemon/legs/leg_permits.h"
 #include "stager/link/cluster_name.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
@@ -25,8 +25,8 @@ std::vector<std::byte> refusal(const std::string& why) {
 
 }  // namespace
 
-Passages::Passages(Services& services, PushStages& stages, UserIdentity user)
-    : services_{services}, basics_{services.basics}, stages_{stages}, user_{std::move(user)} {
+Passages::Passages(Services& services, PushStages& stages)
+    : services_{services}, basics_{services.basics}, stages_{stages} {
     if (!basics_.config.cluster_name.empty()) {
         // Other clusters' daemons call it by that, maybe before slurmd has given it.
         static_cast<void>(own_node_name(services.links));
@@ -107,7 +107,9 @@ void Passages::begin(Place entry, const std::shared_ptr<const UniqueFd>& file) {
                             .bytes = message.object_bytes,
                             .blocks = message.blocks,
                             .object_bytes = message.object_bytes},
-                 .passage = {.file = file, .purpose = WorkerPurpose::pass_on, .user = user_},
+                 .passage = {.file = file,
+                             .purpose = WorkerPurpose::pass_on,
+                             .user = services_.leg_user},
                  .on_present = [this, entry] { on_present(entry); },
                  .on_asked = [this, entry, file] { on_asked(entry, file); }});
     entry->push->begin();
@@ -130,9 +132,9 @@ void Passages::on_asked(Place entry, const std::shared_ptr<const UniqueFd>& file
          .passage = {.file = file,
                      .purpose = message.ack == PassageAck::nodes ? WorkerPurpose::take_in
                                                                  : WorkerPurpose::take_in_alone,
-                     .user = user_},
+                     .user = services_.leg_user},
          .on_begin =
-             [this, entry] {
+             [this, entry](const BegunLeg& /*leg*/) {
                  entry->leg_due->set(std::nullopt);
                  entry->push->go_on();
              },

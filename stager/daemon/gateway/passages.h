@@ -27,8 +27,8 @@ inline constexpr std::size_t kMaxPassages = 16;
 
 class Passages {
   public:
-    /// `user`: of the workers. Both references outlive the object.
-    Passages(Services& services, PushStages& stages, UserIdentity user);
+    /// Both references outlive the object.
+    Passages(Services& services, PushStages& stages);
     Passages(const Passages&) = delete;
     Passages& operator=(const Passages&) = delete;
     ~Passages() = default;
@@ -65,7 +65,6 @@ class Passages {
     Services& services_;
     const Basics& basics_;
     PushStages& stages_;
-    UserIdentity user_;
     std::list<Entry> entries_;
 };
 

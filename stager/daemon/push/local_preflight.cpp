@@ -49,10 +49,12 @@ LocalPreflight::LocalPreflight(const Basics& basics,
                  finish(Error{Blame::node, "checking the disk took longer than StageTimeout"}
                             .remedy("check whether the file systems there respond"));
              }} {
-    const StageRequest request;  // A push is root's.
-    const WorkerOrder worker{.program = worker_program(basics.config, request, {}),
-                             .stage = "push",
-                             .closer = closers.of(request.uid)};
+    StageRequest request;
+    request.uid = order.user.uid;
+    WorkerOrder worker{.program = worker_program(basics.config, request, {}),
+                       .stage = "push",
+                       .closer = closers.of(request.uid)};
+    worker.program.user = order.user;
     auto started = WorkerProcess::start(
         basics,
         worker,

@@ -19,6 +19,8 @@ struct PreflightOrder {
     bool compares = false;   ///< Reads all of the files.
     bool is_limited = true;  ///< Whether a comparison must end within StageTimeout, too.
     std::vector<std::byte> manifest{};
+    /// The worker's user: root, or the one whose files another cluster's job wants.
+    UserIdentity user{.uid = 0, .gid = 0, .name = {}};
 };
 
 class LocalPreflight {

@@ -38,7 +38,7 @@ NodeRun::NodeRun(const Basics& basics,
       owner_{owner},
       order_{std::move(order)},
       cache_link_{resources.cache,
-                  order_.request.uid,
+                  order_.passage ? order_.passage->user.uid : order_.request.uid,
                   [this](const ToWorker& message, int file) {
                       if (wire_up_) {
                           wire_up_->watch_connect(true);
@@ -179,7 +179,8 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
         .program = worker_program(basics_.config, order_.request, std::move(environment)),
         .sockets = descriptors_of(endpoints_, order_.passage),
         .stage = process_group_name(order_.request.key),
-        .closer = resources_.closers.of(order_.request.uid)};
+        .closer = resources_.closers.of(order_.passage ? order_.passage->user.uid
+                                                       : order_.request.uid)};
     if (order_.passage) {
         order.program.user = order_.passage->user;
     }
@@ -249,7 +250,8 @@ void NodeRun::on_worker_ended(const std::string& why) {
 }
 
 void NodeRun::on_worker_message(FromWorker message) {
-    if (const Status noted = outside_.on_message(message); !noted) {
+    const Status noted = is_of_request() ? outside_.on_message(message) : Status{};
+    if (!noted) {
         fail(noted.error().blame(), noted.error().sentence());
     }
     if (const auto* progress = std::get_if<WorkerProgress>(&message)) {
@@ -345,6 +347,11 @@ void NodeRun::notify_if_gone() {
     });
 }
 
+/// Otherwise the worker is another user's, who has no list of files to be removed here.
+bool NodeRun::is_of_request() const {
+    return !order_.passage || order_.passage->user.uid == order_.request.uid;
+}
+
 void NodeRun::make_directory(int root) {
     const StageKey& key = order_.request.key;
     const Owner owner{order_.request.uid, order_.request.gid};
@@ -353,7 +360,7 @@ void NodeRun::make_directory(int root) {
     if (made && key.step_id != kWholeJob) {
         made = make_step_directory(root, key.job_id, key.step_id, owner);
     }
-    made = made ? outside_.begin(root, order_.request) : made;
+    made = made && is_of_request() ? outside_.begin(root, order_.request) : made;
     if (!made) {
         fail(made.error().blame(), made.error().sentence());
     }

@@ -115,6 +115,7 @@ class NodeRun final : private WireUpOwner {
     void on_unavailable(const std::string& why) override;
     void on_lost(const std::string& why) override;
 
+    [[nodiscard]] bool is_of_request() const;
     void make_directory(int root);
     void open_endpoints();
     [[nodiscard]] PortSupply borrow_port();

@@ -80,7 +80,7 @@ std::vector<int> descriptors_of(std::span<const Endpoint> endpoints,
             numbers.push_back(descriptor.get());
         }
     }
-    if (passage) {
+    if (passage && passage->file) {
         numbers.push_back(passage->file->get());
     }
     return numbers;

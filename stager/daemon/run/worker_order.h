@@ -18,11 +18,14 @@
 
 namespace stage {
 
-/// The part of a gateway: a leg that brings the object, or a push that carries it on.
+/// A part in what goes from one cluster to another: a leg that brings the object, a stage that
+/// carries it on, or the source of a leg.
 struct RunPassage {
-    std::shared_ptr<const UniqueFd> file;  ///< Passage::make().
+    std::shared_ptr<const UniqueFd> file;  ///< Passage::make(); null: the source's.
     WorkerPurpose purpose = WorkerPurpose::pass_on;
-    UserIdentity user;  ///< The worker has no right of root: it touches no other file.
+    /// The worker's, in place of the request's: at a gateway one without rights, at a source
+    /// the user whose files they are.
+    UserIdentity user;
 };
 
 /// A node's part of a stage.

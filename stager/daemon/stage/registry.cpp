@@ -4,7 +4,7 @@
 #include "stager/daemon/base/loop.h"
 #include "stager/daemon/jobs/local_steps.h"
 #include "stager/daemon/jobs/verdict_store.h"
-#include "stager/daemon/stage/leg_permits.h"
+#include "stager/daemon/legs/leg_permits.h"
 #include "stager/daemon/stage/push_permits.h"
 #include "stager/daemon/stage/push_rules.h"
 #include "stager/link/cluster_name.h"
@@ -264,8 +264,8 @@ void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
     stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
 }
 
-/// From another cluster: this node's gateway was asked before (leg_permits.h). A leg is made of
-/// two members, so that its SETUP comes once.
+/// From another cluster: this node was asked, or has asked, before (leg_permits.h). A leg is
+/// made of two members, so that its SETUP comes once.
 void Registry::on_leg(const SetupMessage& setup,
                       const StagePlan& plan,
                       std::unique_ptr<DrivenLink> link) {
@@ -276,19 +276,30 @@ void Registry::on_leg(const SetupMessage& setup,
                       : services_.leg_permits.take(node, plan);
     if (!permit) {
         ++basics_.counters.messages_refused;
-        basics_.log.warn("refused the leg of a push of another cluster", {{"node", node}});
+        basics_.log.warn("refused a leg of another cluster", {{"node", node}});
         refuse(setup,
-               "this gateway has not agreed to carry that push on; push again",
+               "this node has not agreed to receive that; push or submit again",
                std::move(link));
         return;
     }
     Stage& stage = stage_of(setup.key);
     stage.pass(permit->passage);
     stage.announce(request_of_push(setup.key, plan, plan.nodes.back().name), permit->on_end);
+    const StageKey key = setup.key;
+    permit->on_begin({.break_off =
+                          [this, key](const std::string& why) {
+                              if (Stage* const leg = find(key)) {
+                                  leg->break_off(why);
+                              }
+                          },
+                      .is_gone =
+                          [this, key] {
+                              const Stage* const leg = find(key);
+                              return leg == nullptr || !leg->has_process();
+                          }});
     if (!stage.set_up(setup, plan, std::move(link))) {
-        stage.break_off("the leg's SETUP does not fit this gateway");
+        stage.break_off("the leg's SETUP does not fit this node");
     }
-    permit->on_begin();
 }
 
 /// The other end is root (link.h); this node's configuration and the permit that it gave to the
@@ -348,7 +359,7 @@ Stage& Registry::stage_of(const StageKey& key) {
 TellMessage Registry::tell(const StageKey& key) const {
     const auto found = stages_.find(key);
     if (found != stages_.end()) {
-        return {found->second->is_queued()      ? TellWord::queued
+        return {found->second->is_queued() || found->second->awaits_import() ? TellWord::queued
                 : found->second->is_announced() ? TellWord::announced
                                                 : TellWord::unannounced};
     }

@@ -98,7 +98,7 @@ void Stage::take_request(const StageRequest& request) {
     times_.announced = basics_.loop.now();
     // From now on no other stage's end removes what this one may find in its place. (A
     // StageRoot that is unfit is reported when the run begins.)
-    if (const auto root = roots_.to_stage(key_.job_id)) {
+    if (const auto root = roots_.to_stage(key_.job_id); root && !passage_) {
         static_cast<void>(OutsideFiles{}.begin(*root, request).ok());
     }
     result_.begin(request.node_name);
@@ -122,7 +122,7 @@ bool Stage::set_up(const SetupMessage& setup,
     const std::size_t from = setup.from.index();
     const bool names_fit = to < plan.nodes.size() && from < plan.nodes.size() &&
                            plan.nodes[from].name == link->link().peer_name() &&
-                           plan.nodes[to].name == link->link().called_name();
+                           plan.nodes[to].name == link->link().own_name();
     if (!names_fit ||
         (group_ && (group_->plan().session != plan.session || group_->self() != setup.to))) {
         return false;
@@ -223,6 +223,7 @@ StageView Stage::view() const {
                    .progress = run_ ? &run_->progress() : nullptr,
                    .outcomes = group_ ? group_->outcomes() : kNone,
                    .verdict = result_.verdict() ? &*result_.verdict() : nullptr};
+    view.gateway = import_ ? import_->gateway() : std::string{};
     if (group_) {
         view.plan = &group_->plan();
         view.self = group_->self();
@@ -331,9 +332,37 @@ void Stage::await_plan() {
 }
 
 void Stage::on_plan(const StagePlan& plan) {
+    if (!options_.cluster.empty() && !passage_ && !import_error_) {
+        bring_in(plan);
+        return;
+    }
     drive_group(plan, Rank{0}, *times_.announced + limits().ends.verdict);
     group_->begin();  // The others begin now, however long the worker here takes.
     apply(StageEvent::plan);
+}
+
+/// The other nodes begin when the files do. If none come, the nodes meet all the same, and hear
+/// why.
+void Stage::bring_in(const StagePlan& plan) {
+    wait_alarm_.set(*times_.announced + limits().ends.work);
+    import_ = std::make_unique<Import>(
+        services_,
+        *request_,
+        Import::Hooks{.on_ready =
+                          [this, plan](RunPassage passage) {
+                              passage_ = std::move(passage);
+                              if (state_ == StageState::announced) {
+                                  on_plan(plan);
+                              }
+                          },
+                      .on_fail =
+                          [this, plan](Blame blame, std::string sentence) {
+                              if (state_ == StageState::announced) {
+                                  import_error_ = Error{blame, std::move(sentence)};
+                                  on_plan(plan);
+                              }
+                          }});
+    import_->begin();
 }
 
 // ---- with a plan
@@ -372,6 +401,10 @@ std::optional<std::string> Stage::reason_against_start() const {
 }
 
 void Stage::start() {
+    if (import_error_) {
+        fail(import_error_->blame(), import_error_->sentence());
+        return;
+    }
     const auto reason = reason_against_start();
     if (reason) {
         fail(Blame::node, *reason);
@@ -695,6 +728,9 @@ NodeVerdict Stage::own_verdict(const GroupVerdict& verdict) const {
 }
 
 void Stage::end_run(const Verdict& verdict) {
+    if (import_ && is_failure(verdict.state)) {
+        import_->cancel(verdict.sentence);
+    }
     if (run_ && is_failure(verdict.state)) {
         run_->abort(verdict.blame, verdict.sentence);
     } else if (run_) {
@@ -706,6 +742,9 @@ void Stage::end_run(const Verdict& verdict) {
 }
 
 std::vector<std::string> Stage::faulty_nodes(bool with_unnamed) const {
+    if (import_ && import_->has_failed()) {
+        return {};  // It is a gateway of another cluster.
+    }
     if (group_) {
         return group_->names_of(failures().at_fault(with_unnamed));
     }
@@ -727,7 +766,9 @@ void Stage::remember() {
 /// The first node's: of a whole job whose stage has failed, or went on without some nodes.
 void Stage::answer_after_slurm() {
     const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
-    const std::vector<std::string> suspects = group_
+    const bool is_elsewhere = import_ && import_->has_failed();
+    const std::vector<std::string> suspects = is_elsewhere ? std::vector<std::string>{}
+                                              : group_
                                                   ? group_->names_of(failures().suspects(nodes))
                                               : blamed_node_ ? std::vector{*blamed_node_}
                                                              : std::vector<std::string>{};

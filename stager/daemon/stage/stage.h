@@ -12,6 +12,7 @@
 #include "stager/daemon/base/services.h"
 #include "stager/daemon/jobs/cleaner.h"
 #include "stager/daemon/jobs/job_roots.h"
+#include "stager/daemon/legs/import.h"
 #include "stager/daemon/planning/job_watch.h"
 #include "stager/daemon/planning/plan_wait.h"
 #include "stager/daemon/planning/time_limits.h"
@@ -88,6 +89,10 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
     /// True while the stage waits for a place, or for the job's first node to have one.
     [[nodiscard]] bool is_queued() const;
+    /// True while a gateway of another cluster prepares the job's files.
+    [[nodiscard]] bool awaits_import() const {
+        return is_open() && import_ && !passage_ && !import_->has_failed();
+    }
     /// The job's first node, by the plan; empty before that is known.
     [[nodiscard]] const std::string& first_node() const;
     /// The verdict, if the plugin may still ask for it and has not announced the stage.
@@ -130,6 +135,7 @@ class Stage final : private NodeRunOwner {
 
     void take_request(const StageRequest& request);
     void on_plan(const StagePlan& plan);
+    void bring_in(const StagePlan& plan);
     void drive_group(const StagePlan& plan, Rank self, Instant deadline);
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
     void begin_run();
@@ -182,6 +188,8 @@ class Stage final : private NodeRunOwner {
     SlurmReport slurm_;
     JobWatch watch_;
     PlanWait plan_wait_;
+    std::unique_ptr<Import> import_;  ///< At the first node: of files of another cluster.
+    std::optional<Error> import_error_;
     std::optional<GroupDriver> group_;  ///< Once there is a plan.
     std::unique_ptr<NodeRun> run_;
     Alarm wait_alarm_;     ///< For the announcement and for the work: on_late().

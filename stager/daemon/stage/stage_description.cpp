@@ -200,7 +200,9 @@ std::string progress_sentence(const StageView& view) {
         return after + "the job's first node stages for other jobs, and this one waits";
     }
     if (total == 0 || !known.contains("bytes_least")) {
-        return after + "the nodes begin";
+        return after + (view.plan == nullptr && !view.gateway.empty()
+                            ? "gateway " + view.gateway + " prepares the files"
+                            : "the nodes begin");
     }
     const auto least = known["bytes_least"].get<std::uint64_t>();
     const double rate = known.value("bytes_per_second", 0.0);
@@ -221,6 +223,9 @@ json explanation_of(const StageView& view) {
     const bool is_ok = !has_verdict || view.verdict->state == VerdictState::ok;
     report["why"] = is_ok ? "" : view.verdict->sentence;
     report["seconds"] = turns_of(view.times);
+    if (!view.gateway.empty()) {
+        report["gateway"] = view.gateway;
+    }
     if (view.plan == nullptr) {
         return report;
     }

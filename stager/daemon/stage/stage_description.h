@@ -27,6 +27,8 @@ struct StageView {
     const std::vector<Contribution>& outcomes;  ///< At the root: what each node reported.
     const Verdict* verdict = nullptr;           ///< Where it is known.
     std::vector<std::string> dropped{};         ///< The nodes that the others went on without.
+    std::string
+        gateway{};  ///< At the first node: that of another cluster which sends the files.
 };
 
 /// How the files went over the network: the members "transport", "transport_why" and more of

@@ -40,6 +40,14 @@ void LinkDialer::prepare(const std::string& node, const std::string& host) {
     }
 }
 
+void LinkDialer::adopt(const std::string& node,
+                       const std::string& host,
+                       std::unique_ptr<DrivenLink> link) {
+    link->set_on_change([] {});
+    prepared_.emplace(key_of(node, host),
+                      Prepared{.link = std::move(link), .begun = loop_.now()});
+}
+
 void LinkDialer::discard(const std::string& node, const std::string& host) {
     static_cast<void>(take_prepared(key_of(node, host)));
 }

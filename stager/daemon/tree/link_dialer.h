@@ -37,6 +37,11 @@ class LinkDialer {
     /// no handshake. dial() leaves one of more than kPreparedMax, which its peer is about to
     /// close.
     void prepare(const std::string& node, const std::string& host);
+    /// Has the next dial() to `node` at `host` take this open link, which the other daemon has
+    /// begun.
+    void adopt(const std::string& node,
+               const std::string& host,
+               std::unique_ptr<DrivenLink> link);
     /// Closes a prepared link, if dial() has not taken it.
     void discard(const std::string& node, const std::string& host);
 

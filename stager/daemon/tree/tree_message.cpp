@@ -11,8 +11,8 @@ namespace stage {
 namespace {
 
 /// In the order of TreeMessage.
-constexpr TypeNumbers<TreeMessage> kTypes{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
-                                          13, 14, 15, 16, 17, 19, 20, 18, 21, 22, 23, 24};
+constexpr TypeNumbers<TreeMessage> kTypes{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,
+                                          14, 15, 16, 17, 19, 20, 18, 21, 22, 23, 24, 25, 26};
 
 /// Bytes of a plan with kMaxNodes names and addresses, and of a fence's result.
 constexpr std::size_t kMaxPlanBytes = 3U << 20U;
@@ -155,6 +155,16 @@ void fields(auto& on, Like<PassageMessage> auto& passage) {
 
 void fields(auto& on, Like<DigestMessage> auto& content) {
     on.number(content.bytes).any_text(content.digest, kMaxNameBytes);
+}
+
+void fields(auto& on, Like<ImportMessage> auto& import) {
+    on.any_text(import.specs, kMaxSpecsBytes).raw(import.token).number(import.for_uid);
+}
+
+void fields(auto& on, Like<ExportMessage> auto& answer) {
+    on.choice(answer.blame, Blame::internal).any_cut(answer.sentence, kMaxSentenceBytes);
+    on.number(answer.blocks).number(answer.object_bytes).raw(answer.identity);
+    on.require(answer.blocks > 0 || !answer.sentence.empty());
 }
 
 std::vector<std::byte> encode(const TreeMessage& message) {

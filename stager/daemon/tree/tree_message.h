@@ -27,6 +27,10 @@
 // and, when the push has ended there, by REPORT. The gateway sends PULSEs meanwhile, and the
 // end of the link ends the push.
 //
+// The first node of a job with files of another cluster asks a gateway there for them: IMPORT,
+// answered by EXPORT after any number of PULSEs. If it still wants them, it answers EXAMINED,
+// and the gateway sends the SETUP of the leg over the same link.
+//
 // A node that lacks a file in its cache asks the file's lease server, over a link of its own:
 // LEASE. Both ends then send PULSEs; LEASED says "read it" or "fetch it there", HELD how that
 // went, and the lease ends with the link. A node that fetches sends the holder FETCH, receives
@@ -271,6 +275,26 @@ struct DigestMessage {
     bool operator==(const DigestMessage&) const = default;
 };
 
+/// Asks a gateway for files that its cluster's users may read (daemon/gateway/exports.h).
+struct ImportMessage {
+    std::string specs;                  ///< With cluster and ticket (spec/spec_list.h).
+    std::array<std::byte, 16> token{};  ///< For the leg's plan.
+    std::uint32_t for_uid = 0;          ///< The job's owner, on the asking cluster.
+
+    bool operator==(const ImportMessage&) const = default;
+};
+
+/// With a sentence: the gateway refuses.
+struct ExportMessage {
+    Blame blame = Blame::internal;
+    std::string sentence{};
+    std::uint32_t blocks = 0;              ///< Like those of PASSAGE.
+    std::uint64_t object_bytes = 0;        ///< Like that of PASSAGE.
+    std::array<std::byte, 16> identity{};  ///< WorkerLook::identity.
+
+    bool operator==(const ExportMessage&) const = default;
+};
+
 using TreeMessage = std::variant<SetupMessage,
                                  GatheredMessage,
                                  ResultMessage,
@@ -294,7 +318,9 @@ using TreeMessage = std::variant<SetupMessage,
                                  PortsMessage,
                                  DropMessage,
                                  PassageMessage,
-                                 DigestMessage>;
+                                 DigestMessage,
+                                 ImportMessage,
+                                 ExportMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) unless `bytes` are exactly one well-formed message of our version.

@@ -1,9 +1,17 @@
 #include "stager/files/sink/source_and_sink.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace stage {
+namespace {
+
+/// Until it is asked again whether a block has come.
+constexpr auto kComingWait = std::chrono::milliseconds{2};
+
+}  // namespace
 
 Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
     if (const auto leaf = sink_.read_filled(block, room)) {
@@ -47,8 +55,10 @@ Status copy_alone(SourceAndSink& object, const std::function<Status()>& look) {
         if (object.holds(BlockIndex{i})) {
             continue;
         }
-        if (Status looked = look(); !looked) {
-            return looked;
+        TRY(look());
+        while (!object.is_here(BlockIndex{i})) {
+            std::this_thread::sleep_for(kComingWait);
+            TRY(look());
         }
         TRY(object.read(BlockIndex{i}, room));
     }

@@ -14,11 +14,17 @@ namespace stage {
 
 class SourceAndSink final : public BlockSource {
   public:
-    /// `source` and `sink` must outlive the object.
-    SourceAndSink(FileSource& source, FileSink& sink) : source_{source}, sink_{sink} {}
+    /// `source` and `sink` must outlive the object. `is_coming`: the source's blocks come while
+    /// it is read, and `sink` has none before; a block counts as here once all before it were
+    /// read, because the sink needs them in order.
+    SourceAndSink(SizedSource& source, FileSink& sink, bool is_coming = false)
+        : source_{source}, sink_{sink}, is_coming_{is_coming} {}
 
     [[nodiscard]] std::uint32_t block_count() const override { return source_.block_count(); }
     [[nodiscard]] std::uint64_t object_bytes() const override { return source_.object_bytes(); }
+    [[nodiscard]] bool is_here(BlockIndex block) override {
+        return (!is_coming_ || block.value() <= next_) && source_.is_here(block);
+    }
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;
     /// True if the source's own node needs the block no more.
@@ -27,13 +33,14 @@ class SourceAndSink final : public BlockSource {
   private:
     [[nodiscard]] Result<SourceBlock> from_sink(BlockIndex block, MutableBytes room, Error why);
 
-    FileSource& source_;
+    SizedSource& source_;
     FileSink& sink_;
+    bool is_coming_;
     std::uint32_t next_ = 0;  ///< The first block that was not read yet.
 };
 
 /// For a group of one: what the sink lacks from the source, to the end. `look` is called before
-/// each block; its error ends the copy.
+/// each block, and while one is still to come; its error ends the copy.
 [[nodiscard]] Status copy_alone(SourceAndSink& object, const std::function<Status()>& look);
 
 }  // namespace stage

@@ -36,7 +36,7 @@ struct SourceOrder {
 /// Returns the content of a file with this stamp, if it is remembered.
 using KnownContent = std::function<std::optional<Content>(const SourceStamp&)>;
 
-class FileSource final : public BlockSource {
+class FileSource final : public SizedSource {
   public:
     /// Opens all files with the caller's rights. Fails on the first one that cannot be opened
     /// and is not optional, and if together they have more than `bytes_max` bytes (0: no
@@ -51,8 +51,7 @@ class FileSource final : public BlockSource {
     [[nodiscard]] std::uint64_t object_bytes() const override {
         return manifest_bytes_.size() + manifest_.stream_bytes();
     }
-    /// Known before the block is read. Requires block < block_count().
-    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const;
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     /// Checks that no file has changed since it was opened, also one that was not read.
     [[nodiscard]] Status finish() override;

@@ -50,10 +50,15 @@ Work Work::taking_in(Passage passage, PassageAck ack) {
     return work;
 }
 
-Work Work::passing_on(Passage passage) {
+Work Work::passing_on(Passage passage, std::optional<SinkConfig> sink) {
     Work work;
     work.passage_bytes_ = passage.bytes();
-    work.other_source_ = std::make_unique<PassageSource>(std::move(passage));
+    auto source = std::make_unique<PassageSource>(std::move(passage));
+    if (sink) {
+        work.sink_ = std::make_unique<FileSink>(*std::move(sink));
+        work.both_ = std::make_unique<SourceAndSink>(*source, *work.sink_, /*is_coming=*/true);
+    }
+    work.other_source_ = std::move(source);
     return work;
 }
 
@@ -151,7 +156,11 @@ BroadcastReport Work::run_session(const BroadcastConfig& given,
                                   const DriverWrap& wrap) {
     BroadcastConfig config = given;
     config.carrier = joined.carrier;
-    if (!other_sink_) {
+    if (other_sink_) {
+        auto held = other_sink_->held_before();
+        config.held_before = std::move(held.runs);
+        config.bytes_held_before = held.bytes;
+    } else {
         say_what_is_here(config);
     }
     std::unique_ptr<Driver> made = std::move(joined.driver);
@@ -162,11 +171,11 @@ BroadcastReport Work::run_session(const BroadcastConfig& given,
     if (other_sink_) {
         return receive_broadcast(config, driver, *other_sink_, watcher);
     }
-    if (other_source_) {
-        return send_broadcast(config, driver, *other_source_, watcher);
-    }
     if (both_) {
         return send_broadcast(config, driver, *both_, watcher);
+    }
+    if (other_source_) {
+        return send_broadcast(config, driver, *other_source_, watcher);
     }
     if (files_) {
         return send_broadcast(config, driver, *files_, watcher);
@@ -209,7 +218,8 @@ std::uint64_t Work::bytes_expected() const {
     if (files_) {
         return files_->manifest().stream_bytes();
     }
-    return sink_ ? sink_->bytes_expected() : passage_bytes_;
+    const std::uint64_t known = sink_ ? sink_->bytes_expected() : 0;
+    return known > 0 ? known : passage_bytes_;
 }
 
 std::string Work::digest() const {

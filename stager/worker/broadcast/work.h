@@ -28,9 +28,10 @@ class Work {
                                               std::optional<SinkConfig> sink,
                                               const KnownContent& known = {});
     [[nodiscard]] static Work receiving(SinkConfig sink);
-    /// A gateway's: keeps what another cluster sends, or sends it on in this one.
+    /// Keeps what another cluster sends.
     [[nodiscard]] static Work taking_in(Passage passage, PassageAck ack);
-    [[nodiscard]] static Work passing_on(Passage passage);
+    /// Sends that on in this cluster. `sink`: as of sending().
+    [[nodiscard]] static Work passing_on(Passage passage, std::optional<SinkConfig> sink);
     /// Ends the broadcast of the whole group with `why`.
     [[nodiscard]] static Work refusing(Error why, bool is_source);
 
@@ -81,14 +82,14 @@ class Work {
 
     // Members refer to earlier ones.
     std::unique_ptr<FileSource> files_;
+    /// In place of files: those of a refusal, or of a passage.
+    std::unique_ptr<BlockSource> other_source_;
+    std::unique_ptr<BlockSink> other_sink_;
     std::unique_ptr<FileSink> sink_;
     std::unique_ptr<SourceAndSink> both_;
     std::string spill_directory_;  ///< A receiver's; empty: the receiver has none.
     std::optional<Error> refusal_;
     std::uint64_t passage_bytes_ = 0;
-    /// In place of files: those of a refusal, or of a passage.
-    std::unique_ptr<BlockSource> other_source_;
-    std::unique_ptr<BlockSink> other_sink_;
 };
 
 }  // namespace stage

@@ -439,6 +439,10 @@ Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) c
     if (spec->is_list) {
         return Error{Blame::user, "a list can't name another list"};
     }
+    if (!spec->cluster.empty()) {
+        return Error{Blame::user, "a list can't name a file of another cluster"}.remedy(
+            "give it a --stage-file of its own");
+    }
     if (spec->is_with_libraries) {
         return Error{Blame::user, "libs is not allowed in a list"}.remedy(
             "give the program a --stage option of its own");

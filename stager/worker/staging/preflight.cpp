@@ -57,6 +57,7 @@ Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
     look.blocks = source->block_count();
     look.object_bytes = source->object_bytes();
     const Bytes manifest = (source)->manifest_bytes();
+    look.identity = xxh3_128(manifest);
     if (manifest.size() <= kMaxLookBytes) {
         look.manifest.assign(manifest.begin(), manifest.end());
     }

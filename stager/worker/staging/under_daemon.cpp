@@ -103,11 +103,11 @@ Status Stage::begin_work() {
         return about_source(std::move(sources).error(), setup_.key);
     }
     const milliseconds timeout = or_default(setup_.stage_timeout, kTimeoutUnset);
-    const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
-    Result<Work> work = Work::sending(*sources,
-                                      setup_.max_bytes,
-                                      keeps_copy ? std::optional{sink_config()} : std::nullopt,
-                                      what_is_known(timeout / 2));
+    Result<Work> work =
+        Work::sending(*sources,
+                      setup_.max_bytes,
+                      keeps_copy(setup_.purpose) ? std::optional{sink_config()} : std::nullopt,
+                      what_is_known(timeout / 2));
     if (!work) {
         return about_source(std::move(work).error(), setup_.key);
     }
@@ -115,11 +115,13 @@ Status Stage::begin_work() {
     return {};
 }
 
-/// A gateway's part: no file of this node has to do with it.
+/// The object comes from another cluster, or goes through this node.
 Status Stage::begin_passage() {
     TRY(auto passage, Passage::open(passage_file(setup_)));
-    if (setup_.purpose == WorkerPurpose::pass_on) {
-        work_ = Work::passing_on(std::move(passage));
+    if (setup_.purpose == WorkerPurpose::bring_in) {
+        work_ = Work::passing_on(std::move(passage), sink_config());
+    } else if (setup_.purpose == WorkerPurpose::pass_on) {
+        work_ = Work::passing_on(std::move(passage), std::nullopt);
     } else {
         work_ = Work::taking_in(
             std::move(passage),
@@ -207,7 +209,7 @@ Status Stage::run() {
         return begun;
     }
     Claims claims;
-    if (setup_.purpose == WorkerPurpose::stage) {
+    if (keeps_copy(setup_.purpose)) {
         for (const TargetPlace& place : orders_->places_outside()) {
             claims.prepare(place, writer());
         }

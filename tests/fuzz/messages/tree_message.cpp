@@ -83,6 +83,10 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"drop", encode(TreeMessage{drop})},
             {"passage", encode(TreeMessage{passage})},
             {"digest", encode(TreeMessage{DigestMessage{1U << 20U, "00ff"}})},
+            {"import",
+             encode(TreeMessage{ImportMessage{
+                 .specs = "1,fa,p00ff;-,/a,f0", .token = {std::byte{3}}, .for_uid = 2001}})},
+            {"export", encode(TreeMessage{ExportMessage{.blocks = 7, .object_bytes = 7000}})},
             {"settled", encode(TreeMessage{SettledMessage{}})},
             {"examine",
              encode(TreeMessage{

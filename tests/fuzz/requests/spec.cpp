@@ -37,14 +37,16 @@ std::string written(const StageSpec& spec) {
     flags += spec.is_temporary ? "+temp" : "";
     flags += spec.is_durable ? "+durable" : "";
     flags += spec.is_late ? "+late" : "";
-    std::string text = (spec.is_list ? "@" : "") + escaped(spec.source);
+    std::string text = spec.cluster.empty() ? "" : "cluster://" + spec.cluster;
+    text += (spec.is_list ? "@" : "") + escaped(spec.source);
     text += ':' + escaped(spec.destination);
     return text + (flags.empty() ? "" : ":" + flags.substr(1));
 }
 
 /// What a submission would be refused for goes no further; what is accepted travels.
 void check_travels(const StageSpec& spec) {
-    const StageSpec absolute = made_absolute(spec, "/home/alice");
+    StageSpec absolute = made_absolute(spec, "/home/alice");
+    absolute.cluster.clear();  // It travels with the list's options.
     if (!reason_against(absolute).empty()) {
         return;  // The directory has made it too long.
     }
@@ -76,7 +78,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"placed", owned("/shared/input.dat:sub/dir/")},
             {"flags", owned("a/b:/tmp/c:newer+optional+temp+durable+late")},
             {"escapes", owned("./odd\\:name\\\\x\\y:b\\:c")},
-            {"list", owned("@files.txt::optional+late")}};
+            {"list", owned("@files.txt::optional+late")},
+            {"cluster", owned("cluster://site-a/data/x.h5:sub/:temp")}};
 }
 
 }  // namespace stage

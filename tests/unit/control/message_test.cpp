@@ -24,7 +24,11 @@ std::vector<Request> requests() {
                          .is_late = true},
             QueryRequest{kKey},
             EndRequest{.job_id = 7, .step_id = kWholeJob},
-            PingRequest{}};
+            PingRequest{},
+            TicketRequest{.cluster = "b",
+                          .for_uid = 2001,
+                          .lifetime_s = 60,
+                          .paths = {"/data/x", "/data/tree"}}};
 }
 
 std::vector<Answer> answers() {

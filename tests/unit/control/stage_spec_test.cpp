@@ -109,7 +109,6 @@ TEST_CASE("a word before two slashes is a scheme only if there is such a one") {
 TEST_CASE("a scheme is taken whole and refused") {
     CHECK_THAT(refusal("https://host/file:x"),
                Catch::Contains("https:// is not supported yet"));
-    CHECK_THAT(refusal("cluster://siteA/x"), Catch::Contains("cluster://"));
     CHECK_THAT(refusal("://x"), Catch::Contains("the source is missing"));
     CHECK(parsed("a/b://x").source == "a/b");
 }
@@ -161,4 +160,48 @@ TEST_CASE("a directory's flags: exclude=, follow, no-devices") {
         many += "+exclude=x";
     }
     CHECK_THAT(refusal(many.c_str()), Catch::Contains("more than 64"));
+}
+
+TEST_CASE("a file of another cluster has that cluster's name and an absolute path") {
+    const StageSpec spec = parsed("cluster://siteA/data/x.h5:sub/:temp+extract");
+    CHECK(spec.cluster == "siteA");
+    CHECK(spec.source == "/data/x.h5");
+    CHECK(spec.destination == "sub/");
+    CHECK(spec.is_temporary);
+    CHECK(spec.is_unpacked);
+    CHECK(parsed("/data/x.h5").cluster.empty());
+    CHECK(parsed("a/cluster://x").cluster.empty());
+    const auto anything = [](const std::string&) { return true; };
+    const auto looked_up = parse_spec("cluster://siteA/data/x.h5", anything);
+    REQUIRE(looked_up);
+    CHECK(looked_up->cluster == "siteA");
+}
+
+TEST_CASE("what can't be a file of another cluster is refused with the reason") {
+    for (const char* const text :
+         {"cluster://", "cluster://a", "cluster:///data", "cluster://a b/x"}) {
+        CHECK_THAT(refusal(text), Catch::Contains("write cluster://CLUSTER/PATH"));
+    }
+    for (const char* const text : {"cluster://a//x", "cluster://a/../x", "cluster://a/x/./y"}) {
+        CHECK_THAT(refusal(text), Catch::Contains("without //, . and .."));
+    }
+    for (const char* const text : {"cluster://a/x%j", "cluster://a/*.h5", "cluster://a/x?"}) {
+        CHECK_THAT(refusal(text), Catch::Contains("nothing here can expand them"));
+    }
+    CHECK(parsed("cluster://a/dir/").source == "/dir");
+    CHECK_THAT(refusal("cluster://a/x::libs"), Catch::Contains("libs is for"));
+    CHECK_THAT(refusal("cluster://a/x::bogus"), Catch::Contains("no such flag"));
+}
+
+TEST_CASE("a plain path has one way to be written") {
+    for (const char* const path : {"/a", "/a/b.c", "/...", "/a b", "/.a"}) {
+        CHECK(is_plain_path(path));
+    }
+    for (const char* const path :
+         {"", "/", "a", "/a/", "//a", "/a//b", "/.", "/a/..", "/a/./b"}) {
+        INFO(path);
+        CHECK_FALSE(is_plain_path(path));
+    }
+    CHECK_FALSE(is_plain_path(std::string{"/a\0b", 4}));
+    CHECK_FALSE(is_plain_path('/' + std::string(5000, 'x')));
 }

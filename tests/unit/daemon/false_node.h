@@ -17,9 +17,13 @@ namespace stage {
 /// Another node's daemon, which answers every frame with the same ones, all at once.
 class FalseNode {
   public:
-    FalseNode(ServicesWorld& world, std::vector<TreeMessage> answers)
+    /// `cluster`: its cluster, if that is another one.
+    FalseNode(ServicesWorld& world,
+              std::vector<TreeMessage> answers,
+              const std::string& cluster = {})
         : world_{world}, answers_{std::move(answers)} {
         policy_.node_name = "n3";
+        policy_.cluster_name = cluster;
         auto opened = Listener::open(0, policy_, world.munge, log_);
         REQUIRE(opened);
         listener_.emplace(std::move(*opened));

@@ -180,7 +180,7 @@ TEST_CASE("a byte that the disk changed is not sent on") {
     std::vector<std::byte> room(kBlockBytes);
     const auto got = source.read(BlockIndex{0}, room);
     REQUIRE_FALSE(got);
-    CHECK(got.error().sentence().find("disk of this gateway") != std::string::npos);
+    CHECK(got.error().sentence().find("disk of this node") != std::string::npos);
 }
 
 TEST_CASE("a passage takes its room before the first byte") {
@@ -258,6 +258,53 @@ TEST_CASE("a disk queue reads a block of a passage once it is here, and others m
     CHECK_FALSE(disk.is_waiting());
     const auto bytes = block_of(1);
     CHECK(std::equal(bytes.begin(), bytes.end(), rooms[1].begin()));
+}
+
+TEST_CASE("a leg that follows another lacks what that one did not bring") {
+    const UniqueFd file = made(6, 5500);
+    {
+        PassageSink first{again(file.get()), PassageAck::gateway};
+        CHECK(first.held_before().runs.empty());
+        for (const std::uint32_t number : {0U, 1U, 4U, 3U}) {
+            const auto bytes = block_of(number);
+            REQUIRE(first.write(BlockIndex{number}, bytes, xxh3_128(bytes)));
+        }
+    }
+    PassageSink second{again(file.get()), PassageAck::gateway};
+    const BlockSink::Held held = second.held_before();
+    CHECK(held.bytes == 3000);
+    CHECK(held.runs == std::vector<core::BlockRun>{{BlockIndex{1}, 1}, {BlockIndex{3}, 2}});
+    const auto head = block_of(0);
+    REQUIRE(second.write(BlockIndex{0}, head, xxh3_128(head)));
+    for (const std::uint32_t number : {5U, 2U}) {
+        const auto bytes = block_of(number, number == 5 ? 500 : 1000);
+        REQUIRE(second.write(BlockIndex{number}, bytes, xxh3_128(bytes)));
+    }
+    REQUIRE(second.finish());
+    PassageSource source{again(file.get())};
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t number = 0; number < 6; ++number) {
+        const auto bytes = block_of(number, number == 5 ? 500 : 1000);
+        REQUIRE(source.is_here(BlockIndex{number}));
+        CHECK(source.block_length(BlockIndex{number}) == bytes.size());
+        REQUIRE(source.read(BlockIndex{number}, room));
+        CHECK(std::equal(bytes.begin(), bytes.end(), room.begin()));
+    }
+}
+
+TEST_CASE("a leg that follows another with another object is refused") {
+    const UniqueFd file = made(2, 2000);
+    const auto head = block_of(0);
+    {
+        PassageSink first{again(file.get()), PassageAck::gateway};
+        REQUIRE(first.write(BlockIndex{0}, head, xxh3_128(head)));
+    }
+    PassageSink second{again(file.get()), PassageAck::gateway};
+    const auto other = block_of(7);
+    const auto refused = second.write(BlockIndex{0}, other, xxh3_128(other));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().blame() == Blame::user);
+    CHECK(refused.error().sentence().find("have changed") != std::string::npos);
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ TEST_CASE("a worker is its user, with all groups and no way back", "[root]") {
         program.user = UserIdentity{.uid = kUnknownUid, .gid = 61'235, .name = "root"};
         CHECK_THAT(output_of(world, program), Catch::StartsWith("61234\n61235\n61235\n"));
     }
+    SECTION("without a group: passwd's") {
+        program.user = UserIdentity{.uid = 65534, .name = {}};
+        CHECK_THAT(output_of(world, program), Catch::StartsWith("65534\n65534\n65534\n"));
+    }
     SECTION("of a uid that is not in passwd: its gid alone") {
         program.user = UserIdentity{.uid = kUnknownUid, .gid = 61'235, .name = {}};
         CHECK(output_of(world, program) ==

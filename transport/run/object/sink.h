@@ -7,10 +7,12 @@
 #include "transport/base/checksum.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/core/base/contract.h"
 #include "transport/core/base/object_shape.h"
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace stage {
 
@@ -33,6 +35,14 @@ class BlockSink {
     [[nodiscard]] virtual std::optional<core::ObjectShape> announced() const {
         return std::nullopt;
     }
+
+    /// Blocks that an earlier session has placed. They need not be sent; one that is sent all
+    /// the same is written once more.
+    struct Held {
+        std::vector<core::BlockRun> runs;  ///< Ascending, apart.
+        std::uint64_t bytes = 0;
+    };
+    [[nodiscard]] virtual Held held_before() const { return {}; }
 
     /// Takes one whole block. `bytes` is borrowed for the call, `leaf` is their digest.
     ///

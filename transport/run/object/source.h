@@ -53,4 +53,11 @@ class BlockSource {
     [[nodiscard]] virtual Status finish() = 0;
 };
 
+/// A source that knows how long a block is before it is read again.
+class SizedSource : public BlockSource {
+  public:
+    /// Requires block < block_count() and is_here(block).
+    [[nodiscard]] virtual std::uint32_t block_length(BlockIndex block) const = 0;
+};
+
 }  // namespace stage

@@ -31,7 +31,8 @@ struct Head {
 /// One side's end, at a place of its own in the file's head.
 struct EndRecord {
     std::uint32_t how = 0;  ///< Written last.
-    std::uint32_t length = 0;
+    std::uint16_t length = 0;
+    Blame blame = Blame::node;
     std::array<char, Passage::kWhyMax> why{};
 };
 
@@ -51,8 +52,8 @@ constexpr std::uint64_t first_place(std::uint32_t blocks) {
 
 Error trouble(const char* what) {
     return {Blame::node,
-            "the file of what passes this gateway cannot be " + std::string{what} + " (" +
-                std::generic_category().message(errno) + ")"};
+            "the file for what comes from another cluster cannot be " + std::string{what} +
+                " (" + std::generic_category().message(errno) + ")"};
 }
 
 bool write_all(int file, const void* from, std::size_t count, std::uint64_t place) {
@@ -96,7 +97,7 @@ Error no_room(int file, const std::string& directory, std::uint64_t bytes) {
         is_known ? ", and has " + std::to_string(std::uint64_t{disk.f_bavail} * disk.f_frsize)
                  : " (" + std::generic_category().message(errno) + ")";
     return {Blame::node,
-            "what passes this gateway needs " + std::to_string(bytes) + " bytes in " +
+            "what comes from another cluster needs " + std::to_string(bytes) + " bytes in " +
                 directory + free};
 }
 
@@ -120,7 +121,8 @@ Result<UniqueFd> Passage::make(const std::string& directory,
     UniqueFd file{::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
     if (!file) {
         return Error{Blame::node,
-                     "no file can be made in " + directory + " for what passes this gateway (" +
+                     "no file can be made in " + directory +
+                         " for what comes from another cluster (" +
                          std::generic_category().message(errno) + ")"};
     }
     const std::uint64_t size = file_bytes(blocks, bytes);
@@ -142,9 +144,44 @@ Result<Passage> Passage::open(UniqueFd file) {
         read_all(file.get(), &head, sizeof head, 0) && head.mark == kMark && head.blocks > 0 &&
         static_cast<std::uint64_t>(seen.st_size) == file_bytes(head.blocks, head.bytes);
     if (!is_one) {
-        return Error{Blame::internal, "the file of what passes this gateway is none"};
+        return Error{Blame::internal, "the file for what comes from another cluster is none"};
     }
     return Passage{std::move(file), head.blocks, head.bytes};
+}
+
+Passage::Taken Passage::take_up() {
+    constexpr std::uint32_t kAtOnce = 4096;
+    Taken taken;
+    std::vector<Entry> entries(std::min(blocks_, kAtOnce));
+    for (std::uint32_t from = 0; from < blocks_; from += kAtOnce) {
+        const std::uint32_t count = std::min(blocks_ - from, kAtOnce);
+        if (!read_all(file_.get(),
+                      entries.data(),
+                      count * sizeof(Entry),
+                      place_of(BlockIndex{from}))) {
+            break;  // What is not known here comes once more.
+        }
+        for (std::uint32_t i = 0; i < count; ++i) {
+            note_taken(taken, BlockIndex{from + i}, entries[i]);
+        }
+    }
+    return taken;
+}
+
+void Passage::note_taken(Taken& taken, BlockIndex block, const Entry& entry) {
+    if (entry.length == 0 || entry.length > kBlockBytes) {
+        return;
+    }
+    const bool goes_on =
+        !taken.runs.empty() &&
+        taken.runs.back().first.value() + taken.runs.back().second == block.value();
+    if (!goes_on) {
+        taken.runs.emplace_back(block, 0U);
+    }
+    ++taken.runs.back().second;
+    ++taken.blocks;
+    taken.bytes += entry.length;
+    kept_ = std::max(kept_, entry.place - first_place(blocks_) + entry.length);
 }
 
 Status Passage::keep(BlockIndex block, Bytes bytes, const Digest128& leaf) {
@@ -185,12 +222,13 @@ Status Passage::read(const Entry& entry, std::uint32_t offset, MutableBytes room
                : trouble("read");
 }
 
-void Passage::end(Side side, End how, const std::string& why) const {
+void Passage::end(Side side, End how, const std::string& why, Blame blame) const {
     if (ended(side).how != End::open) {
         return;
     }
     EndRecord record;
-    record.length = static_cast<std::uint32_t>(std::min(why.size(), kWhyMax));
+    record.length = static_cast<std::uint16_t>(std::min(why.size(), kWhyMax));
+    record.blame = blame;
     std::copy_n(why.begin(), record.length, record.why.begin());
     const std::uint64_t place = place_of(side);
     const auto state = static_cast<std::uint32_t>(how);
@@ -207,7 +245,8 @@ Passage::Ended Passage::ended(Side side) const {
     const std::size_t length = std::min<std::size_t>(record.length, kWhyMax);
     const bool is_known = record.how <= static_cast<std::uint32_t>(End::failed);
     return {.how = is_known ? static_cast<End>(record.how) : End::failed,
-            .why = std::string{record.why.data(), length}};
+            .why = std::string{record.why.data(), length},
+            .blame = record.blame <= Blame::internal ? record.blame : Blame::node};
 }
 
 }  // namespace stage

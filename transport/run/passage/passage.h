@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace stage {
 
@@ -44,8 +46,18 @@ class Passage {
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
-    /// Takes a block that is not here yet. Only one process does so. An error (Blame::internal)
-    /// says that the object is not the one that was announced, or (Blame::node) names the disk.
+    /// Lists the blocks that are here, one run after the other, and the sum of their bytes.
+    /// What an earlier process took stays; keep() goes on behind it.
+    struct Taken {
+        std::vector<std::pair<BlockIndex, std::uint32_t>> runs;  ///< First block, and how many.
+        std::uint32_t blocks = 0;
+        std::uint64_t bytes = 0;
+    };
+    [[nodiscard]] Taken take_up();
+
+    /// Takes a block that is not here yet. Only one process at a time does so. An error
+    /// (Blame::internal) says that the object is not the one that was announced, or
+    /// (Blame::node) names the disk.
     [[nodiscard]] Status keep(BlockIndex block, Bytes bytes, const Digest128& leaf);
     struct Entry {
         Digest128 leaf{};
@@ -61,24 +73,27 @@ class Passage {
                               MutableBytes room) const;
 
     /// Says how a side ended, once; `why`: the sentence of a failure, at most kWhyMax bytes of
-    /// it.
-    void end(Side side, End how, const std::string& why = {}) const;
+    /// it, and the party to blame.
+    void end(Side side, End how, const std::string& why = {}, Blame blame = Blame::node) const;
     struct Ended {
         End how = End::open;
         std::string why;
+        Blame blame = Blame::node;
     };
     [[nodiscard]] Ended ended(Side side) const;
 
     static constexpr std::size_t kWhyMax = 1000;
 
   private:
+    void note_taken(Taken& taken, BlockIndex block, const Entry& entry);
+
     Passage(UniqueFd file, std::uint32_t blocks, std::uint64_t bytes)
         : file_{std::move(file)}, blocks_{blocks}, bytes_{bytes} {}
 
     UniqueFd file_;
     std::uint32_t blocks_;
     std::uint64_t bytes_;
-    std::uint64_t kept_ = 0;  ///< Bytes of the blocks that this process took.
+    std::uint64_t kept_ = 0;  ///< Bytes of the file that blocks have taken.
 };
 
 }  // namespace stage

@@ -11,12 +11,36 @@ constexpr std::uint32_t kLookEvery = 64;
 
 }  // namespace
 
+PassageSink::PassageSink(Passage passage, PassageAck ack)
+    : passage_{std::move(passage)}, ack_{ack} {
+    const Passage::Taken taken = passage_.take_up();
+    blocks_ = taken.blocks;
+    bytes_ = taken.bytes;
+    held_.bytes = taken.bytes;
+    for (const auto& [first, count] : taken.runs) {
+        const std::uint32_t left_out = first == BlockIndex{0} ? 1 : 0;
+        if (left_out > 0) {
+            held_.bytes -= passage_.find(first)->length;
+        }
+        if (count > left_out) {
+            held_.runs.push_back({BlockIndex{first.value() + left_out}, count - left_out});
+        }
+    }
+}
+
 Result<Placing> PassageSink::write(BlockIndex block, Bytes bytes, const Digest128& leaf) {
     if (blocks_ % kLookEvery == 0) {
         const auto onward = passage_.ended(Passage::Side::onward);
         if (onward.how == Passage::End::failed) {
             return Error{Blame::node, onward.why};
         }
+    }
+    if (const auto entry = passage_.find(block)) {
+        return entry->leaf == leaf
+                   ? Result<Placing>{Placing::placed}
+                   : Error{Blame::user,
+                           "the files have changed since the other cluster began to send them"}
+                         .remedy("submit again");
     }
     TRY(passage_.keep(block, bytes, leaf));
     ++blocks_;
@@ -63,16 +87,17 @@ bool PassageSource::is_here(BlockIndex block) {
 Result<SourceBlock> PassageSource::read(BlockIndex block, MutableBytes room) {
     const auto entry = passage_.find(block);
     if (!entry) {
-        const std::string why = passage_.ended(Passage::Side::inward).why;
-        return Error{Blame::node,
-                     why.empty() ? "the other cluster ended without sending all blocks" : why};
+        const auto ended = passage_.ended(Passage::Side::inward);
+        return Error{ended.blame,
+                     ended.why.empty() ? "the other cluster ended without sending all blocks"
+                                       : ended.why};
     }
     invariant(room.size() >= entry->length, "a block has room");
     const MutableBytes bytes = room.first(entry->length);
     TRY(passage_.read(*entry, 0, bytes));
     if (xxh3_128(bytes) != entry->leaf) {
         return Error{Blame::node,
-                     "the disk of this gateway returned other bytes than it was given"};
+                     "the disk of this node returned other bytes than it was given"};
     }
     return SourceBlock{.length = entry->length, .leaf = entry->leaf};
 }

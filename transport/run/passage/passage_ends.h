@@ -11,11 +11,14 @@ namespace stage {
 
 class PassageSink final : public BlockSink {
   public:
-    PassageSink(Passage passage, PassageAck ack) : passage_{std::move(passage)}, ack_{ack} {}
+    /// `passage` may have blocks of an earlier leg, which broke off.
+    PassageSink(Passage passage, PassageAck ack);
 
     [[nodiscard]] std::optional<core::ObjectShape> announced() const override {
         return core::ObjectShape{.blocks = passage_.blocks(), .object_bytes = passage_.bytes()};
     }
+    /// All but the first one, which says whether the object is still the same.
+    [[nodiscard]] Held held_before() const override { return held_; }
     [[nodiscard]] Result<Placing> write(BlockIndex block,
                                         Bytes bytes,
                                         const Digest128& leaf) override;
@@ -34,12 +37,13 @@ class PassageSink final : public BlockSink {
         return blocks_ == passage_.blocks() && bytes_ == passage_.bytes();
     }
 
-    std::uint32_t blocks_ = 0;  ///< That were written.
-    std::uint64_t bytes_ = 0;   ///< The sum of the blocks that were written.
+    Held held_;
+    std::uint32_t blocks_ = 0;  ///< In the passage.
+    std::uint64_t bytes_ = 0;   ///< The sum of these blocks.
 };
 
 /// A block is here once all before it are.
-class PassageSource final : public BlockSource {
+class PassageSource final : public SizedSource {
   public:
     explicit PassageSource(Passage passage) : passage_{std::move(passage)} {}
 
@@ -47,6 +51,10 @@ class PassageSource final : public BlockSource {
     [[nodiscard]] std::uint64_t object_bytes() const override { return passage_.bytes(); }
     /// True also if the session that comes in has ended without the block: then read() says so.
     [[nodiscard]] bool is_here(BlockIndex block) override;
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override {
+        const auto entry = passage_.find(block);
+        return entry ? entry->length : 0;
+    }
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;
 

@@ -250,3 +250,21 @@ TEST_CASE("a stage of one node reads only missing blocks") {
     CHECK_FALSE(both.holds(BlockIndex{0}));
     CHECK_FALSE(both.holds(BlockIndex{6}));
 }
+
+TEST_CASE("blocks that are still to come are read in order, whichever come first") {
+    Staged staged;
+    auto source = FileSource::open(test::source_orders(staged.specs), 0);
+    REQUIRE(source);
+    FileSink sink{staged.config()};
+    SourceAndSink both{**source, sink, /*is_coming=*/true};
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t next = 0; next < both.block_count(); ++next) {
+        for (std::uint32_t block = 0; block < both.block_count(); ++block) {
+            CHECK(both.is_here(BlockIndex{block}) == (block <= next));
+        }
+        REQUIRE(both.read(BlockIndex{next}, room));
+    }
+    CHECK(said(both.finish()) == "ok");
+    SourceAndSink plain{**source, sink};
+    CHECK(plain.is_here(BlockIndex{both.block_count() - 1}));
+}

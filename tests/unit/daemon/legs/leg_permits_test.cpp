@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/leg_permits.h"
+#include "stager/daemon/legs/leg_permits.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
-// Holds the legs that this gateway has agreed to take part in.
+// Holds the legs that this node has agreed to receive.
 //
-// A daemon of another cluster asks for a passage over a link that proves its cluster
-// (daemon/gateway/passages.h). The leg's SETUP comes from the same daemon, with the token that
-// it named then; another is refused.
+// A daemon of another cluster has asked for a passage (daemon/gateway/passages.h), or was asked
+// for a job's files (import.h), over a link that proves its cluster. The leg's SETUP comes from
+// the same daemon, with the token that was named then; another is refused.
 #pragma once
 
 #include "stager/daemon/run/worker_order.h"
@@ -15,12 +15,18 @@
 
 namespace stage {
 
+/// A leg that has begun here.
+struct BegunLeg {
+    std::function<void(const std::string& why)> break_off;  ///< Its on_end follows.
+    std::function<bool()> is_gone;                          ///< No process of it is left.
+};
+
 struct LegPermit {
     PushToken token{};
-    std::string source;  ///< "clustera/n0": the daemon that asked.
+    std::string source;  ///< "clustera/n0": the other daemon.
     std::string specs;
     RunPassage passage;
-    std::function<void()> on_begin;  ///< The leg's SETUP has come.
+    std::function<void(BegunLeg)> on_begin;  ///< The leg's SETUP has come.
     std::function<void(const Verdict&)> on_end;
 };
 
