@@ -95,6 +95,21 @@ is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
   [ ! -s "$WORK/said" ] || { cat "$WORK/said"; false; }
 }
 
+@test "the dashboard and the alerts ask for metrics that there are" {
+  local examples=$CLUSTER_TESTS/../../etc/examples one
+  now n0
+  wait_for 10 lab on n0 test -s "$METRICS"
+  lab on n0 cat "$METRICS" | sed -n 's/^\(stagecast_[a-z_]*\)[ {].*/\1/p' | sort -u > "$WORK/known"
+  jq -e '.panels | length > 10' "$examples/stagecast.dashboard.json" > /dev/null
+  # No panel lies on another.
+  jq -e '[.panels[].gridPos | [.x, .y]] | (unique | length) == length' "$examples/stagecast.dashboard.json" > /dev/null
+  jq -r '.panels[].targets[].expr' "$examples/stagecast.dashboard.json" > "$WORK/asked"
+  sed -n 's/^ *\(- alert: .*\)$//; /stagecast_/p' "$examples/stagecast.rules.yml" >> "$WORK/asked"
+  for one in $(grep -o 'stagecast_[a-z_]*' "$WORK/asked" | sort -u); do
+    grep -qx "$one" "$WORK/known" || { echo "no metric $one"; cat "$WORK/known"; false; }
+  done
+}
+
 @test "a link in the file's way is replaced, what it points to is left alone" {
   now n0
   wait_for 10 lab on n0 test -s "$METRICS"
