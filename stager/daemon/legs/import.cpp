@@ -245,7 +245,7 @@ void Import::on_begin(BegunLeg leg) {
     leg_ = std::move(leg);
     is_leg_open_ = true;
     drop_link();
-    if (std::exchange(is_ready_, true)) {
+    if (is_ready_) {
         return;
     }
     auto readable = reopened_to_read(*file_);
@@ -253,14 +253,16 @@ void Import::on_begin(BegunLeg leg) {
         fail(readable.error().blame(), readable.error().sentence());
         return;
     }
+    is_ready_ = true;
     basics_.log.info("a job's files come from another cluster",
                      {{"job", request_.key.job_id}, {"gateway", gateway_}});
     RunPassage part{.file = std::make_shared<const UniqueFd>(*std::move(readable)),
                     .purpose = WorkerPurpose::bring_in,
                     .user = {request_.uid, request_.gid, {}}};
+    // (Also if the leg has failed by then: the worker has the reason.)
     basics_.loop.defer(
         [this, alive = std::weak_ptr<bool>{alive_}, part = std::move(part)]() mutable {
-            if (!alive.expired() && !is_over_) {
+            if (!alive.expired()) {
                 hooks_.on_ready(std::move(part));
             }
         });
@@ -268,9 +270,13 @@ void Import::on_begin(BegunLeg leg) {
 
 void Import::on_leg_end(const Verdict& verdict) {
     is_leg_open_ = false;
-    if (is_failure(verdict.state) && !is_over_) {
+    if (is_failure(verdict.state) && !is_over_ && !has_all()) {
         try_next(verdict.blame, printable(verdict.sentence));
     }
+}
+
+bool Import::has_all() const {
+    return passage_ && passage_->ended(Passage::Side::inward).how == Passage::End::good;
 }
 
 // ---- the end
@@ -282,9 +288,7 @@ void Import::cancel(const std::string& why) {
     drop_link();
     again_.set(std::nullopt);
     services_.leg_permits.withdraw(token_);
-    const bool has_all =
-        passage_ && passage_->ended(Passage::Side::inward).how == Passage::End::good;
-    if (is_leg_open_ && !has_all) {
+    if (is_leg_open_ && !has_all()) {
         leg_->break_off(why);
     }
 }

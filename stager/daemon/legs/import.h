@@ -58,6 +58,7 @@ class Import {
     void on_leg_end(const Verdict& verdict);
     void try_next(Blame blame, std::string why);
     [[nodiscard]] bool is_in_vain();
+    [[nodiscard]] bool has_all() const;  ///< The leg has brought everything.
     void fail(Blame blame, std::string sentence);
     void drop_link();
 
