@@ -242,6 +242,8 @@ TEST_CASE("an error of a list names the list and the line") {
     };
     CHECK_THAT(sources_of("/a\n/b:c:nonsense\n"), Contains("list, line 2"));
     CHECK_THAT(sources_of("@/other\n"), Contains("list, line 1: a list can't name another"));
+    CHECK_THAT(sources_of("/a\ncluster://b/data/x\n"),
+               Contains("list, line 2: a list can't name a file of another cluster"));
     CHECK_THAT(sources_of("/a\n/x/a\n"), Contains("'/x/a' (") && Contains("list, line 2)"));
     CHECK_THAT(sources_of("/a\n/b:a/b\n"),
                Contains("list, line 1)") && Contains("list, line 2)"));
