@@ -151,41 +151,24 @@ int on_option(int /*val*/, const char* argument, int remote) noexcept {
         end_client);
 }
 
-int on_timeout(int /*val*/, const char* argument, int remote) noexcept {
+/// An option that only the client reads.
+template <void (SubmitSide::*take)(std::string_view)>
+int on_value(int /*val*/, const char* argument, int remote) noexcept {
     return run_hook(
         [&] {
             if (remote == 0) {
-                plugin(0, nullptr).submit.on_timeout(argument == nullptr ? "" : argument);
+                (plugin(0, nullptr).submit.*take)(argument == nullptr ? "" : argument);
             }
         },
         end_client);
 }
 
-int on_verbose(int /*val*/, const char* /*argument*/, int remote) noexcept {
+template <void (SubmitSide::*set)()>
+int on_flag(int /*val*/, const char* /*argument*/, int remote) noexcept {
     return run_hook(
         [&] {
             if (remote == 0) {
-                plugin(0, nullptr).submit.on_verbose();
-            }
-        },
-        end_client);
-}
-
-int on_no_kill(int /*val*/, const char* /*argument*/, int remote) noexcept {
-    return run_hook(
-        [&] {
-            if (remote == 0) {
-                plugin(0, nullptr).submit.on_no_kill();
-            }
-        },
-        end_client);
-}
-
-int on_ticket(int /*val*/, const char* argument, int remote) noexcept {
-    return run_hook(
-        [&] {
-            if (remote == 0) {
-                plugin(0, nullptr).submit.on_ticket(argument == nullptr ? "" : argument);
+                (plugin(0, nullptr).submit.*set)();
             }
         },
         end_client);
@@ -218,23 +201,23 @@ void register_options(spank_t slurm) {
                     "stage-timeout",
                     "TIME",
                     "give up staging after TIME (10min, 90s, 1:30), sooner than the site would",
-                    on_timeout);
+                    on_value<&SubmitSide::on_timeout>);
     register_option(slurm,
                     "stage-verbose",
                     "",
                     "say on the job's stderr what was staged, and how long it took",
-                    on_verbose);
+                    on_flag<&SubmitSide::on_verbose>);
     register_option(slurm,
                     "stage-no-kill",
                     "",
                     "go on without a node that fails while the job's files are on their way",
-                    on_no_kill);
+                    on_flag<&SubmitSide::on_no_kill>);
     register_option(slurm,
                     "stage-ticket",
                     "TICKET",
                     "for files of another cluster, cluster://CLUSTER/PATH: what stagecast "
                     "ticket has printed there",
-                    on_ticket);
+                    on_value<&SubmitSide::on_ticket>);
 }
 
 void on_options_parsed(Plugin& plugin, SlurmHost& host) {

@@ -218,24 +218,22 @@ no_worker_on() {
   staged_everywhere "$OUT" data on n1 n2
 }
 
-# slow NODE...: these gateways send 60 MB in 12 s.
-slow() {
-  local node
-  for node; do
-    lab on "$node" bash -c 'echo RateMax=40mbit >> /etc/stagecast/stagecast.conf'
-    restart_daemon "$node"
-  done
+# import_begins SECONDS [SCRIPT]: a job on n1 and n2 has been getting 60 MB from n0 for that long, at 40 Mbit/s.
+import_begins() {
+  local ticket
+  lab on n0 bash -c 'echo RateMax=40mbit >> /etc/stagecast/stagecast.conf'
+  restart_daemon n0
+  ticket=$(ticket_of alice $FILES/data)
+  script "${2:-echo SCRIPT}"
+  submit -N2 -w 'n[1-2]' --stage-ticket="$ticket" --stage-file="cluster://a$FILES/data" job.sh
+  wait_for 20 staging "$JOB" n2
+  sleep "$1"
 }
 
 @test "the gateway dies in mid-transfer: the second one sends what is missing" {
   at_a data 60000000
-  slow n0
-  local ticket sent
-  ticket=$(ticket_of alice $FILES/data)
-  script 'srun /srv/rank.sh'
-  submit -N2 -w 'n[1-2]' --stage-ticket="$ticket" --stage-file="cluster://a$FILES/data" job.sh
-  wait_for 20 staging "$JOB" n2
-  sleep 6
+  local sent
+  import_begins 6 'srun /srv/rank.sh'
   lab on n0 pkill -KILL -x stagecastd
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data on n1 n2
@@ -247,14 +245,8 @@ slow() {
 
 @test "the file changes while the gateways change: the job fails and says so, with no wrong bytes" {
   at_a data 60000000
-  slow n0
-  local ticket
-  ticket=$(ticket_of alice $FILES/data)
   lab on n5 -u alice touch $FILES/data
-  script 'echo SCRIPT'
-  submit -N2 -w 'n[1-2]' --stage-ticket="$ticket" --stage-file="cluster://a$FILES/data" job.sh
-  wait_for 20 staging "$JOB" n2
-  sleep 4
+  import_begins 4
   lab on n0 pkill -KILL -x stagecastd
   wait_job "$JOB" FAILED
   grep -q 'the files have changed in cluster a since they began to come; submit again' "$OUT"
@@ -263,14 +255,8 @@ slow() {
 
 @test "the only gateway dies in mid-transfer: the job fails with its name, and nothing is left" {
   at_a data 60000000
-  slow n0
   lab stop n5 stagecastd
-  local ticket
-  ticket=$(ticket_of alice $FILES/data)
-  script 'echo SCRIPT'
-  submit -N2 -w 'n[1-2]' --stage-ticket="$ticket" --stage-file="cluster://a$FILES/data" job.sh
-  wait_for 20 staging "$JOB" n2
-  sleep 2
+  import_begins 2
   lab on n0 pkill -KILL -x stagecastd
   wait_job "$JOB" FAILED
   cat "$OUT"
@@ -280,13 +266,7 @@ slow() {
 
 @test "a cancelled job ends the leg, and the gateway's worker" {
   at_a data 60000000
-  lab on n0 bash -c 'echo RateMax=20mbit >> /etc/stagecast/stagecast.conf'
-  restart_daemon n0
-  local ticket
-  ticket=$(ticket_of alice $FILES/data)
-  script 'echo SCRIPT'
-  submit -N2 -w 'n[1-2]' --stage-ticket="$ticket" --stage-file="cluster://a$FILES/data" job.sh
-  wait_for 20 staging "$JOB" n2
+  import_begins 0
   as_alice scancel "$JOB"
   wait_job "$JOB" CANCELLED
   wait_for 8 no_worker_on n0 n1 n2

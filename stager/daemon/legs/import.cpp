@@ -72,17 +72,17 @@ Import::~Import() {
 void Import::begin() {
     const Config& config = basics_.config;
     if (config.cluster_name.empty() || gateways_.empty()) {
-        fail(Blame::user,
-             config.cluster_name.empty()
-                 ? "files of other clusters can't be staged here: ClusterName in this node's "
-                   "stagecast.conf is empty"
-                 : "Routes in this node's stagecast.conf names no gateway of cluster " +
-                       printable(cluster_));
+        fail({Blame::user,
+              config.cluster_name.empty()
+                  ? "files of other clusters can't be staged here: ClusterName in this node's "
+                    "stagecast.conf is empty"
+                  : "Routes in this node's stagecast.conf names no gateway of cluster " +
+                        printable(cluster_)});
         return;
     }
     auto specs = specs_of_leg(request_.specs);
     if (!specs) {
-        fail(specs.error().blame(), specs.error().sentence());
+        fail(specs.error());
         return;
     }
     leg_specs_ = *std::move(specs);
@@ -157,13 +157,14 @@ void Import::on_export(const ExportMessage& answer) {
         return;
     }
     if (object_ && *object_ != answer) {
-        fail(Blame::user,
-             "the files have changed in cluster " + cluster_ +
-                 " since they began to come; submit again");
+        fail(
+            Error{Blame::user,
+                  "the files have changed in cluster " + cluster_ + " since they began to come"}
+                .remedy("submit again"));
         return;
     }
     if (const Status made = object_ ? Status{} : make_room(answer); !made) {
-        fail(made.error().blame(), made.error().sentence());
+        fail(made.error());
         return;
     }
     object_ = answer;
@@ -221,8 +222,7 @@ void Import::try_next(Blame blame, std::string why) {
         users_error_ = Error{blame, why};
     }
     if (is_over_ || is_in_vain()) {
-        const Error error = users_error_.value_or(Error{blame, std::move(why)});
-        fail(error.blame(), error.sentence());
+        fail(users_error_.value_or(Error{blame, std::move(why)}));
         return;
     }
     basics_.log.warn("a gateway does not send a job's files",
@@ -250,7 +250,7 @@ void Import::on_begin(BegunLeg leg) {
     }
     auto readable = reopened_to_read(*file_);
     if (!readable) {
-        fail(readable.error().blame(), readable.error().sentence());
+        fail(readable.error());
         return;
     }
     is_ready_ = true;
@@ -294,19 +294,17 @@ void Import::cancel(const std::string& why) {
 }
 
 /// What the job's worker still lacks then will not come: it says so in these words.
-void Import::fail(Blame blame, std::string sentence) {
-    cancel(sentence);
-    has_failed_ = true;
+void Import::fail(const Error& error) {
+    cancel(error.sentence());
+    error_ = error;
     if (is_ready_) {
-        passage_->end(Passage::Side::inward, Passage::End::failed, sentence, blame);
+        passage_->end(
+            Passage::Side::inward, Passage::End::failed, error.sentence(), error.blame());
         return;
     }
-    basics_.loop.defer([this,
-                        alive = std::weak_ptr<bool>{alive_},
-                        blame,
-                        sentence = std::move(sentence)]() mutable {
+    basics_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
-            hooks_.on_fail(blame, std::move(sentence));
+            hooks_.on_fail();
         }
     });
 }

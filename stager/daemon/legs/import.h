@@ -29,8 +29,8 @@ class Import {
     struct Hooks {
         /// The leg has begun: the part of the job's worker here.
         std::function<void(RunPassage)> on_ready;
-        /// No gateway sends the files. After on_ready the worker has that error.
-        std::function<void(Blame, std::string sentence)> on_fail;
+        /// No gateway sends the files: error(). After on_ready the worker has it.
+        std::function<void()> on_fail;
     };
 
     /// `request`: with files of another cluster, made on its job's first node. `services`
@@ -45,8 +45,8 @@ class Import {
     void cancel(const std::string& why);
     /// "clustera/gw1": the gateway that is asked, or was asked last.
     [[nodiscard]] const std::string& gateway() const { return gateway_; }
-    /// No node of this cluster is to blame for it.
-    [[nodiscard]] bool has_failed() const { return has_failed_; }
+    /// Why no gateway sends the files; no node of this cluster is to blame for it.
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
   private:
     void ask_next();
@@ -59,7 +59,7 @@ class Import {
     void try_next(Blame blame, std::string why);
     [[nodiscard]] bool is_in_vain();
     [[nodiscard]] bool has_all() const;  ///< The leg has brought everything.
-    void fail(Blame blame, std::string sentence);
+    void fail(const Error& error);
     void drop_link();
 
     Services& services_;
@@ -85,7 +85,7 @@ class Import {
     std::optional<BegunLeg> leg_;  ///< The last one.
     bool is_leg_open_ = false;
     bool has_consented_ = false;  ///< To what the gateway has offered.
-    bool has_failed_ = false;
+    std::optional<Error> error_;
     bool is_over_ = false;
     Alarm silence_;
     Alarm again_;  ///< Until the next gateway is asked.

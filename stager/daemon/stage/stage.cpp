@@ -332,7 +332,7 @@ void Stage::await_plan() {
 }
 
 void Stage::on_plan(const StagePlan& plan) {
-    if (!options_.cluster.empty() && !passage_ && !import_error_) {
+    if (!options_.cluster.empty() && !passage_ && !import_) {
         bring_in(plan);
         return;
     }
@@ -345,23 +345,19 @@ void Stage::on_plan(const StagePlan& plan) {
 /// why.
 void Stage::bring_in(const StagePlan& plan) {
     wait_alarm_.set(*times_.announced + limits().ends.work);
-    import_ = std::make_unique<Import>(
-        services_,
-        *request_,
-        Import::Hooks{.on_ready =
-                          [this, plan](RunPassage passage) {
-                              passage_ = std::move(passage);
-                              if (state_ == StageState::announced) {
-                                  on_plan(plan);
-                              }
-                          },
-                      .on_fail =
-                          [this, plan](Blame blame, std::string sentence) {
-                              if (state_ == StageState::announced) {
-                                  import_error_ = Error{blame, std::move(sentence)};
-                                  on_plan(plan);
-                              }
-                          }});
+    const auto go_on = [this, plan] {
+        if (state_ == StageState::announced) {
+            on_plan(plan);
+        }
+    };
+    import_ = std::make_unique<Import>(services_,
+                                       *request_,
+                                       Import::Hooks{.on_ready =
+                                                         [this, go_on](RunPassage passage) {
+                                                             passage_ = std::move(passage);
+                                                             go_on();
+                                                         },
+                                                     .on_fail = go_on});
     import_->begin();
 }
 
@@ -401,8 +397,8 @@ std::optional<std::string> Stage::reason_against_start() const {
 }
 
 void Stage::start() {
-    if (import_error_) {
-        fail(import_error_->blame(), import_error_->sentence());
+    if (import_ && import_->error() && !passage_) {
+        fail(import_->error()->blame(), import_->error()->sentence());
         return;
     }
     const auto reason = reason_against_start();
@@ -742,7 +738,7 @@ void Stage::end_run(const Verdict& verdict) {
 }
 
 std::vector<std::string> Stage::faulty_nodes(bool with_unnamed) const {
-    if (import_ && import_->has_failed()) {
+    if (import_ && import_->error()) {
         return {};  // It is a gateway of another cluster.
     }
     if (group_) {
@@ -766,7 +762,7 @@ void Stage::remember() {
 /// The first node's: of a whole job whose stage has failed, or went on without some nodes.
 void Stage::answer_after_slurm() {
     const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
-    const bool is_elsewhere = import_ && import_->has_failed();
+    const bool is_elsewhere = import_ && import_->error();
     const std::vector<std::string> suspects = is_elsewhere ? std::vector<std::string>{}
                                               : group_
                                                   ? group_->names_of(failures().suspects(nodes))

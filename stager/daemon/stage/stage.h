@@ -91,7 +91,7 @@ class Stage final : private NodeRunOwner {
     [[nodiscard]] bool is_queued() const;
     /// True while a gateway of another cluster prepares the job's files.
     [[nodiscard]] bool awaits_import() const {
-        return is_open() && import_ && !passage_ && !import_->has_failed();
+        return is_open() && import_ && !passage_ && !import_->error();
     }
     /// The job's first node, by the plan; empty before that is known.
     [[nodiscard]] const std::string& first_node() const;
@@ -188,8 +188,7 @@ class Stage final : private NodeRunOwner {
     SlurmReport slurm_;
     JobWatch watch_;
     PlanWait plan_wait_;
-    std::unique_ptr<Import> import_;  ///< At the first node: of files of another cluster.
-    std::optional<Error> import_error_;
+    std::unique_ptr<Import> import_;    ///< At the first node: of files of another cluster.
     std::optional<GroupDriver> group_;  ///< Once there is a plan.
     std::unique_ptr<NodeRun> run_;
     Alarm wait_alarm_;     ///< For the announcement and for the work: on_late().

@@ -17,6 +17,7 @@ PassageSink::PassageSink(Passage passage, PassageAck ack)
     blocks_ = taken.blocks;
     bytes_ = taken.bytes;
     held_.bytes = taken.bytes;
+    goes_on_ = taken.blocks > 0;
     for (const auto& [first, count] : taken.runs) {
         const std::uint32_t left_out = first == BlockIndex{0} ? 1 : 0;
         if (left_out > 0) {
@@ -35,7 +36,7 @@ Result<Placing> PassageSink::write(BlockIndex block, Bytes bytes, const Digest12
             return Error{Blame::node, onward.why};
         }
     }
-    if (const auto entry = passage_.find(block)) {
+    if (const auto entry = goes_on_ ? passage_.find(block) : std::nullopt) {
         return entry->leaf == leaf
                    ? Result<Placing>{Placing::placed}
                    : Error{Blame::user,

@@ -38,6 +38,7 @@ class PassageSink final : public BlockSink {
     }
 
     Held held_;
+    bool goes_on_ = false;      ///< After an earlier leg.
     std::uint32_t blocks_ = 0;  ///< In the passage.
     std::uint64_t bytes_ = 0;   ///< The sum of these blocks.
 };

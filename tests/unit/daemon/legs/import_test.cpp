@@ -5,7 +5,6 @@
 #include "tests/unit/root.h"
 
 #include <array>
-#include <utility>
 
 using namespace stage;
 
@@ -36,22 +35,20 @@ struct ImportWorld {
         import.emplace(*world.services,
                        request,
                        Import::Hooks{.on_ready = [](const RunPassage&) {},
-                                     .on_fail =
-                                         [this](Blame blame, std::string sentence) {
-                                             failed.emplace(blame, std::move(sentence));
+                                     .on_fail = [this] { has_failed = true;
     }});
 import->begin();
 }  // namespace
 std::string why() {
-    world.run_until([this] { return failed.has_value(); });
-    REQUIRE(failed);
-    return failed->second;
+    world.run_until([this] { return has_failed; });
+    REQUIRE(import->error());
+    return import->error()->sentence();
 }
 
 ServicesWorld world;
 StageRequest request;
 std::optional<FalseNode> gateway;
-std::optional<std::pair<Blame, std::string>> failed;
+bool has_failed = false;
 std::optional<Import> import;
 }
 ;
@@ -74,8 +71,7 @@ TEST_CASE("an import names the key that is missing here", "[root]") {
         one.begin();
         CHECK_THAT(one.why(), Catch::Contains("ClusterName in this node's"));
     }
-    CHECK(one.failed->first == Blame::user);
-    CHECK(one.import->has_failed());
+    CHECK(one.import->error()->blame() == Blame::user);
 }
 
 TEST_CASE("a gateway's refusal is the job's reason, with its name and blame", "[root]") {
@@ -86,7 +82,7 @@ TEST_CASE("a gateway's refusal is the job's reason, with its name and blame", "[
     one.import_from({ExportMessage{.blame = Blame::user, .sentence = "the ticket has expired"}},
                     2);
     CHECK(one.why() == "cluster a, gateway a/n3: the ticket has expired");
-    CHECK(one.failed->first == Blame::user);
+    CHECK(one.import->error()->blame() == Blame::user);
 }
 
 TEST_CASE("a gateway that says nothing of use is named", "[root]") {
@@ -107,7 +103,7 @@ TEST_CASE("a gateway that says nothing of use is named", "[root]") {
         one.import_from({kObject, SetupMessage{}});
         CHECK_THAT(one.why(), Catch::Contains("have both clusters one release?"));
     }
-    CHECK(one.failed->first == Blame::node);
+    CHECK(one.import->error()->blame() == Blame::node);
 }
 
 TEST_CASE("more than this node allows, or has room for, is refused here", "[root]") {
@@ -119,7 +115,7 @@ TEST_CASE("more than this node allows, or has room for, is refused here", "[root
         one.world.config.max_bytes = 999;
         one.import_from({kObject});
         CHECK_THAT(one.why(), Catch::Contains("MaxBytes"));
-        CHECK(one.failed->first == Blame::user);
+        CHECK(one.import->error()->blame() == Blame::user);
     }
     SECTION("on the disk") {
         constexpr std::uint32_t kMany = 1U << 22U;
