@@ -236,6 +236,23 @@ programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
+# The tests of a folder are compiled together, by a list of their includes: what all of them
+# include takes most of the time. Alone each is compiled for ROOM= and for clang's tools.
+define newline
+
+
+endef
+hash          := \#
+unit_alone    := $(filter-out %_test.cpp,$(unit_tests))
+unit_folders  := $(patsubst %/,%,$(sort $(dir $(filter %_test.cpp,$(unit_tests)))))
+together       = $(BUILD)/together/$(subst /,-,$1).cpp
+unit_together := $(foreach folder,$(unit_folders),$(call together,$(folder)))
+includes_of    = $(foreach test,$(filter %_test.cpp,$(call found,$1)),\
+  $(hash)include "$(test)"$(newline))
+differ         = $(subst $(strip $1),,$(strip $2))$(subst $(strip $2),,$(strip $1))
+list_together  = $(if $(call differ,$(file <$1),$2),$(shell mkdir -p $(dir $1))$(file >$1,$2))
+$(foreach folder,$(unit_folders),$(call \
+  list_together,$(call together,$(folder)),$(call includes_of,$(folder))))
 sim_world  := $(addprefix tests/sim/,world host network plan)
 sim_rooms  := $(sim_world) $(addprefix tests/sim/,baselines relay mpi)
 sim_tests  := $(call found,tests/sim $(sim_rooms)) $(catch_main)
@@ -247,7 +264,8 @@ $(COMMAND): $(call objects,obj,stager/cli/main.cpp)   $(call archives,obj,$(comm
 $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
 $(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host))
 $(FAULTY): $(call objects,obj,$(call found,tests/net)) $(call archives,obj,$(worker))
-$(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(all_parts))
+$(UNIT):   $(call objects,obj,$(unit_alone)) $(unit_together:.cpp=.o) \
+           $(call archives,obj,$(all_parts))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(all_parts))
 # The unit tests of one folder or file, with nothing compiled that these do not include.
 ifdef ROOM
@@ -356,6 +374,10 @@ $(BUILD)/obj/%.o: %.cpp $(BUILD)/how $$(addsuffix .gch,$$(COMMON))
 	@echo "  CXX  $<"; mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(flags_$(KIND)) $(by_common) $(placeless) \
 	    -MMD -MP -c -o $@ $<
+$(BUILD)/together/%.o: private KIND := unit
+$(BUILD)/together/%.o: $(BUILD)/together/%.cpp $(BUILD)/how $$(addsuffix .gch,$$(COMMON))
+	@echo "  CXX  $(subst -,/,$*)/*_test.cpp"
+	@$(CXX) $(CXXFLAGS) $(flags_unit) $(by_common) $(placeless) -MMD -MP -c -o $@ $<
 placed := $(addprefix $(BUILD)/obj/,stager/config/table.o transport/os/installation.o)
 $(placed): private CXXFLAGS += $(places)
 $(placed): $(BUILD)/places
@@ -372,7 +394,7 @@ quick:
 	@$(MAKE) unit
 	@$(MAKE) sim RUNS=$(or $(RUNS),200)
 compdb:
-	@$(MAKE) --no-print-directory -nB programs $(UNIT) $(SIM) \
+	@$(MAKE) --no-print-directory -nB programs $(SIM) $(call objects,obj,$(unit_tests)) \
 	    | tests/compdb >$(BUILD)/compile_commands.json
 check-on:
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check-on $(or $(DIST),trixie) $(WHAT)

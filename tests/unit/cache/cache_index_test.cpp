@@ -11,7 +11,7 @@ Content content(unsigned number) {
     made.key[0] = static_cast<std::byte>(number);
     return made;
 }
-SourceStamp stamp(unsigned number) {
+SourceStamp stamp_no(unsigned number) {
     return {static_cast<std::byte>(number)};
 }
 CacheKey entry(unsigned number, std::uint32_t uid = 7) {
@@ -91,8 +91,8 @@ TEST_CASE("an entry counts with its disk space, including its names") {
     CHECK(index.bytes_of(entry(2)) == 1);
     index.remove(entry(2));
     for (unsigned number = 1; number <= kStampsOfEntryMax + 1; ++number) {
-        static_cast<void>(index.learn(7, stamp(number), content(1)));
-        static_cast<void>(index.learn(7, stamp(number), content(1)));
+        static_cast<void>(index.learn(7, stamp_no(number), content(1)));
+        static_cast<void>(index.learn(7, stamp_no(number), content(1)));
     }
     CHECK(index.taken() == least_taken(1) + kStampsOfEntryMax * kNameTakes);
     index.remove(entry(1));
@@ -113,12 +113,12 @@ TEST_CASE("a user finds only own files, and removed entries are forgotten") {
     index.set_quota(100'000);
     index.put(entry(1), disk(10'000), 1);
     index.put(entry(1, 8), disk(10'000), 1);
-    CHECK_FALSE(index.learn(7, stamp(5), content(1)));
-    CHECK(index.find(7, stamp(5)) == content(1));
-    CHECK_FALSE(index.find(8, stamp(5)));
-    CHECK_FALSE(index.find(7, stamp(6)));
+    CHECK_FALSE(index.learn(7, stamp_no(5), content(1)));
+    CHECK(index.find(7, stamp_no(5)) == content(1));
+    CHECK_FALSE(index.find(8, stamp_no(5)));
+    CHECK_FALSE(index.find(7, stamp_no(6)));
     index.remove(entry(1));
-    CHECK_FALSE(index.find(7, stamp(5)));
+    CHECK_FALSE(index.find(7, stamp_no(5)));
     CHECK(index.has(entry(1, 8)));
     CHECK(index.taken() == 10'000);
     index.leave(entry(1));
@@ -131,15 +131,15 @@ TEST_CASE("the known files of one content are limited, the first learnt is forgo
     index.put(entry(1), disk(9'000), 1);
     index.put(entry(2), disk(9'000), 1);
     for (unsigned number = 1; number <= kStampsOfEntryMax; ++number) {
-        CHECK_FALSE(index.learn(7, stamp(number), content(1)));
+        CHECK_FALSE(index.learn(7, stamp_no(number), content(1)));
     }
-    CHECK_FALSE(index.learn(7, stamp(2), content(1)));  // Again: the last now.
-    CHECK(index.learn(7, stamp(100), content(1)) == stamp(1));
-    CHECK_FALSE(index.find(7, stamp(1)));
-    CHECK_FALSE(index.learn(7, stamp(3), content(2)));  // It has another content now.
+    CHECK_FALSE(index.learn(7, stamp_no(2), content(1)));  // Again: the last now.
+    CHECK(index.learn(7, stamp_no(100), content(1)) == stamp_no(1));
+    CHECK_FALSE(index.find(7, stamp_no(1)));
+    CHECK_FALSE(index.learn(7, stamp_no(3), content(2)));  // It has another content now.
     CHECK(index.stamps_of(entry(1)).size() == kStampsOfEntryMax - 1);
     index.remove(entry(1));
-    CHECK_FALSE(index.find(7, stamp(2)));
-    CHECK_FALSE(index.find(7, stamp(100)));
-    CHECK(index.find(7, stamp(3)) == content(2));
+    CHECK_FALSE(index.find(7, stamp_no(2)));
+    CHECK_FALSE(index.find(7, stamp_no(100)));
+    CHECK(index.find(7, stamp_no(3)) == content(2));
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kSize = 4 * kBlockBytes + 9;
 const auto anything = [](std::uint64_t) { return true; };
 
-SourceStamp stamp(unsigned number) {
+SourceStamp stamp_of(unsigned number) {
     return {static_cast<std::byte>(number)};
 }
 std::string block_of(const std::string& bytes, std::size_t block) {
@@ -32,7 +32,7 @@ Digest128 leaf_of(const std::string& bytes, std::size_t block) {
     return xxh3_128(std::as_bytes(std::span{text}));
 }
 
-/// A partial file with stamp 1 and these blocks, and a file to copy them to.
+/// A partial file with stamp_of 1 and these blocks, and a file to copy them to.
 struct Broken {
     explicit Broken(std::initializer_list<std::size_t> blocks) : leaves(5) {
         std::string file(kSize, '\0');
@@ -40,7 +40,7 @@ struct Broken {
             leaves[block] = leaf_of(bytes, block);
             file.replace(block * kBlockBytes, kBlockBytes, block_of(bytes, block));
         }
-        const auto note = encode_note(stamp(1), kSize, leaves);
+        const auto note = encode_note(stamp_of(1), kSize, leaves);
         file.append(reinterpret_cast<const char*>(note.data()), note.size());
         from.reset(::open(scratch.write("from", file).c_str(), O_RDWR | O_CLOEXEC));
         to.reset(::open(scratch.write("to", "").c_str(), O_RDWR | O_CLOEXEC));
@@ -48,10 +48,10 @@ struct Broken {
     [[nodiscard]] Status copy(const MayWrite& may_write = anything,
                               unsigned number = 1,
                               std::uint64_t size = kSize) const {
-        return copy_part(from.get(), to.get(), {stamp(number), size}, may_write);
+        return copy_part(from.get(), to.get(), {stamp_of(number), size}, may_write);
     }
     [[nodiscard]] std::vector<Digest128> kept() const {
-        return read_note(to.get(), stamp(1), kSize).value_or(std::vector<Digest128>{});
+        return read_note(to.get(), stamp_of(1), kSize).value_or(std::vector<Digest128>{});
     }
 
     std::string bytes = noise(kSize);
@@ -99,7 +99,7 @@ TEST_CASE("a file that is no partial file of that source is not kept") {
     CHECK_FALSE(broken.copy(anything, 1, 0).ok());
     CHECK(empty.copy().error().sentence() == "the partial file has no valid block");
     const UniqueFd zeros{::open("/dev/zero", O_RDONLY | O_CLOEXEC)};
-    CHECK_FALSE(copy_part(zeros.get(), broken.to.get(), {stamp(0), kSize}, anything).ok());
+    CHECK_FALSE(copy_part(zeros.get(), broken.to.get(), {stamp_of(0), kSize}, anything).ok());
     CHECK(content_of(broken.scratch.path("to")).empty());
 }
 

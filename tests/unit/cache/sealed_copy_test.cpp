@@ -51,7 +51,7 @@ struct CopyWorld {
     UniqueFd far;
 };
 
-Content content_of(const std::string& text) {
+Content digest_of(const std::string& text) {
     ContentHasher hasher;
     const Bytes bytes = std::as_bytes(std::span{text});
     for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
@@ -71,7 +71,7 @@ TEST_CASE("a file is sent from cache to cache by blocks, and named by its receiv
     sender.join();
     CHECK(sent);
     REQUIRE(content);
-    CHECK(*content == content_of(text));
+    CHECK(*content == digest_of(text));
     CHECK(test::content_of(world.scratch.path("copy")) == text);
 }
 

@@ -8,7 +8,7 @@ using namespace stage;
 
 namespace {
 
-Result<TicketOptions> parsed(std::vector<std::string> words) {
+Result<TicketOptions> parsed_ticket(std::vector<std::string> words) {
     std::vector<char*> pointers;
     for (std::string& word : words) {
         pointers.push_back(word.data());
@@ -17,7 +17,7 @@ Result<TicketOptions> parsed(std::vector<std::string> words) {
 }
 
 std::string refusal(const std::vector<std::string>& words) {
-    const auto options = parsed(words);
+    const auto options = parsed_ticket(words);
     REQUIRE_FALSE(options);
     return options.error().sentence();
 }
@@ -25,14 +25,14 @@ std::string refusal(const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("a ticket is for files by name, the user's own uid and the site's time") {
-    const auto options = parsed({"-M", "b", "x", "./sub//y/", "/data/./z"});
+    const auto options = parsed_ticket({"-M", "b", "x", "./sub//y/", "/data/./z"});
     REQUIRE(options);
     CHECK(options->request.cluster == "b");
     CHECK(options->request.for_uid == 2001);
     CHECK(options->request.lifetime_s == 0);
     CHECK(options->request.paths ==
           std::vector<std::string>{"/here/x", "/here/sub/y", "/data/z"});
-    const auto other = parsed({"--cluster=b", "--uid=3001", "--lifetime=2h", "/x"});
+    const auto other = parsed_ticket({"--cluster=b", "--uid=3001", "--lifetime=2h", "/x"});
     REQUIRE(other);
     CHECK(other->request.for_uid == 3001);
     CHECK(other->request.lifetime_s == 7200);

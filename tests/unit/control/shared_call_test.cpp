@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr CallTimeouts kLong{.connect = 20s, .answer = 20s};
+constexpr CallTimeouts kWhole{.connect = 20s, .answer = 20s};
 
 /// A verdict of more bytes than a socket holds.
 Verdict long_verdict() {
@@ -30,7 +30,7 @@ bool is_right(const Result<Answer>& answer) {
 TEST_CASE("one answer is every forked process's, and the first one's") {
     const FalseDaemon listener;
     const auto daemon = listener.answering(framed(encode(long_verdict())));
-    const auto call = SharedCall::begin(listener.path(), QueryRequest{}, kLong);
+    const auto call = SharedCall::begin(listener.path(), QueryRequest{}, kWhole);
     REQUIRE(call);
     std::vector<pid_t> tasks;
     for (int i = 0; i < 8; ++i) {
@@ -53,7 +53,7 @@ TEST_CASE("an answer that breaks off is none to anybody") {
     auto half = framed(encode(long_verdict()));
     half.resize(half.size() / 2);
     const auto daemon = listener.answering(half);
-    const auto call = SharedCall::begin(listener.path(), QueryRequest{}, kLong);
+    const auto call = SharedCall::begin(listener.path(), QueryRequest{}, kWhole);
     REQUIRE(call);
     for (int i = 0; i < 3; ++i) {
         const auto answer = call->answer();
@@ -83,5 +83,5 @@ TEST_CASE("all processes wait for an unresponsive daemon until the same deadline
         REQUIRE_FALSE(answer);
         CHECK_THAT(answer.error().sentence(), Catch::Contains("timed out"));
     }
-    CHECK_FALSE(SharedCall::begin("/nonexistent/socket", QueryRequest{}, kLong));
+    CHECK_FALSE(SharedCall::begin("/nonexistent/socket", QueryRequest{}, kWhole));
 }

@@ -17,7 +17,7 @@ StageSpec parsed(std::string_view text) {
     return *spec;
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_spec(std::string_view text) {
     const auto spec = parse_spec(text);
     INFO(text);
     REQUIRE_FALSE(spec);
@@ -60,24 +60,28 @@ TEST_CASE("a list is named with an at sign") {
     CHECK(list.source == "/home/u/list.txt");
     CHECK(list.is_optional);
     CHECK_FALSE(parsed("./@file").is_list);
-    CHECK_THAT(refusal("@list:dst"), Catch::Contains("takes no destination"));
-    CHECK_THAT(refusal("@list::keep"), Catch::Contains("only the flags optional and late"));
-    CHECK_THAT(refusal("@"), Catch::Contains("name is missing"));
+    CHECK_THAT(refusal_of_spec("@list:dst"), Catch::Contains("takes no destination"));
+    CHECK_THAT(refusal_of_spec("@list::keep"),
+               Catch::Contains("only the flags optional and late"));
+    CHECK_THAT(refusal_of_spec("@"), Catch::Contains("name is missing"));
 }
 
 TEST_CASE("a mistake is reported with its position and a remedy") {
-    CHECK_THAT(refusal(""), Catch::Contains("the source is missing"));
-    CHECK_THAT(refusal(":x"), Catch::Contains("character 1: the source is missing"));
-    CHECK_THAT(refusal("in.dat:x:bogus"), Catch::Contains("character 10: no such flag"));
-    CHECK_THAT(refusal("in.dat:x:late+bogus"), Catch::Contains("character 15: no such flag"));
-    CHECK_THAT(refusal("a::late+"), Catch::Contains("character 9: a flag is missing"));
-    CHECK_THAT(refusal("a::"), Catch::Contains("a flag is missing"));
-    CHECK_THAT(refusal("a:b:late:c:d"), Catch::Contains("character 9: one colon too many"));
-    CHECK_THAT(refusal("a::keep+newer"), Catch::Contains("exclude each other"));
+    CHECK_THAT(refusal_of_spec(""), Catch::Contains("the source is missing"));
+    CHECK_THAT(refusal_of_spec(":x"), Catch::Contains("character 1: the source is missing"));
+    CHECK_THAT(refusal_of_spec("in.dat:x:bogus"),
+               Catch::Contains("character 10: no such flag"));
+    CHECK_THAT(refusal_of_spec("in.dat:x:late+bogus"),
+               Catch::Contains("character 15: no such flag"));
+    CHECK_THAT(refusal_of_spec("a::late+"), Catch::Contains("character 9: a flag is missing"));
+    CHECK_THAT(refusal_of_spec("a::"), Catch::Contains("a flag is missing"));
+    CHECK_THAT(refusal_of_spec("a:b:late:c:d"),
+               Catch::Contains("character 9: one colon too many"));
+    CHECK_THAT(refusal_of_spec("a::keep+newer"), Catch::Contains("exclude each other"));
     CHECK(parsed("a::libs").is_with_libraries);
-    CHECK_THAT(refusal("a::libs+extract"), Catch::Contains("exclude each other"));
+    CHECK_THAT(refusal_of_spec("a::libs+extract"), Catch::Contains("exclude each other"));
     CHECK(parsed("a.tar::extract+overwrite").is_unpacked);
-    CHECK_THAT(refusal("@list::extract"), Catch::Contains("takes no destination"));
+    CHECK_THAT(refusal_of_spec("@list::extract"), Catch::Contains("takes no destination"));
 }
 
 TEST_CASE("a colon or a backslash belongs to the name of a file that is there") {
@@ -103,25 +107,26 @@ TEST_CASE("a word before two slashes is a scheme only if there is such a one") {
     const StageSpec spec = parsed("one://tmp/x:temp");
     CHECK(spec.source == "one");
     CHECK(destination_of(spec)->path == "/tmp/x");
-    CHECK_THAT(refusal("HTTPS://host/file"), Catch::Contains("not supported yet"));
+    CHECK_THAT(refusal_of_spec("HTTPS://host/file"), Catch::Contains("not supported yet"));
 }
 
 TEST_CASE("a scheme is taken whole and refused") {
-    CHECK_THAT(refusal("https://host/file:x"),
+    CHECK_THAT(refusal_of_spec("https://host/file:x"),
                Catch::Contains("https:// is not supported yet"));
-    CHECK_THAT(refusal("://x"), Catch::Contains("the source is missing"));
+    CHECK_THAT(refusal_of_spec("://x"), Catch::Contains("the source is missing"));
     CHECK(parsed("a/b://x").source == "a/b");
 }
 
 TEST_CASE("hostile text is refused in one printable line of bounded length") {
     const std::string huge(200'000, 'x');
-    CHECK_THAT(refusal(huge), Catch::Contains("longer than 4095 bytes"));
-    CHECK_THAT(refusal("a:" + huge), Catch::Contains("longer than"));
-    CHECK_THAT(refusal(std::string(200'000, ':')), Catch::Contains("one colon too many"));
-    const std::string shown = refusal("a\n\x1b[31m:b:c:d");
+    CHECK_THAT(refusal_of_spec(huge), Catch::Contains("longer than 4095 bytes"));
+    CHECK_THAT(refusal_of_spec("a:" + huge), Catch::Contains("longer than"));
+    CHECK_THAT(refusal_of_spec(std::string(200'000, ':')),
+               Catch::Contains("one colon too many"));
+    const std::string shown = refusal_of_spec("a\n\x1b[31m:b:c:d");
     CHECK_THAT(shown, Catch::Contains("a\\n\\x1b[31m"));
     CHECK(shown.find('\n') == std::string::npos);
-    CHECK_THAT(refusal(std::string("a\0b", 3)), Catch::Contains("zero byte"));
+    CHECK_THAT(refusal_of_spec(std::string("a\0b", 3)), Catch::Contains("zero byte"));
 }
 
 TEST_CASE("a relative source is put below a directory") {
@@ -145,21 +150,23 @@ TEST_CASE("a directory's flags: exclude=, follow, no-devices") {
     CHECK(spec->is_temporary);
     CHECK(parse_spec("a::exclude=x\\+y\\:z+late")->excludes == Patterns{"x\\+y:z"});
     CHECK(parse_spec("a::exclude=\\*+late")->excludes == Patterns{"\\*"});
-    const auto refusal = [](const char* text) {
+    const auto refusal_of_spec = [](const char* text) {
         const auto wrong = parse_spec(text);
         return wrong ? std::string{"ok"} : wrong.error().sentence();
     };
-    CHECK_THAT(refusal("a::exclude="), Catch::Contains("exclude= needs a pattern"));
-    CHECK_THAT(refusal("a::exclude"), Catch::Contains("exclude=PATTERN"));
-    CHECK_THAT(refusal("a.tar::extract+exclude=x"), Catch::Contains("are for directories"));
-    CHECK_THAT(refusal("a::libs+no-devices"), Catch::Contains("are for directories"));
-    CHECK(refusal("a.tar::extract+no-devices") == "ok");
-    CHECK_THAT(refusal("@list::exclude=x"), Catch::Contains("a list takes no destination"));
+    CHECK_THAT(refusal_of_spec("a::exclude="), Catch::Contains("exclude= needs a pattern"));
+    CHECK_THAT(refusal_of_spec("a::exclude"), Catch::Contains("exclude=PATTERN"));
+    CHECK_THAT(refusal_of_spec("a.tar::extract+exclude=x"),
+               Catch::Contains("are for directories"));
+    CHECK_THAT(refusal_of_spec("a::libs+no-devices"), Catch::Contains("are for directories"));
+    CHECK(refusal_of_spec("a.tar::extract+no-devices") == "ok");
+    CHECK_THAT(refusal_of_spec("@list::exclude=x"),
+               Catch::Contains("a list takes no destination"));
     std::string many = "a::late";
     for (std::size_t i = 0; i < 65; ++i) {
         many += "+exclude=x";
     }
-    CHECK_THAT(refusal(many.c_str()), Catch::Contains("more than 64"));
+    CHECK_THAT(refusal_of_spec(many.c_str()), Catch::Contains("more than 64"));
 }
 
 TEST_CASE("a file of another cluster has that cluster's name and an absolute path") {
@@ -180,17 +187,17 @@ TEST_CASE("a file of another cluster has that cluster's name and an absolute pat
 TEST_CASE("what can't be a file of another cluster is refused with the reason") {
     for (const char* const text :
          {"cluster://", "cluster://a", "cluster:///data", "cluster://a b/x"}) {
-        CHECK_THAT(refusal(text), Catch::Contains("write cluster://CLUSTER/PATH"));
+        CHECK_THAT(refusal_of_spec(text), Catch::Contains("write cluster://CLUSTER/PATH"));
     }
     for (const char* const text : {"cluster://a//x", "cluster://a/../x", "cluster://a/x/./y"}) {
-        CHECK_THAT(refusal(text), Catch::Contains("without //, . and .."));
+        CHECK_THAT(refusal_of_spec(text), Catch::Contains("without //, . and .."));
     }
     for (const char* const text : {"cluster://a/x%j", "cluster://a/*.h5", "cluster://a/x?"}) {
-        CHECK_THAT(refusal(text), Catch::Contains("nothing here can expand them"));
+        CHECK_THAT(refusal_of_spec(text), Catch::Contains("nothing here can expand them"));
     }
     CHECK(parsed("cluster://a/dir/").source == "/dir");
-    CHECK_THAT(refusal("cluster://a/x::libs"), Catch::Contains("libs is for"));
-    CHECK_THAT(refusal("cluster://a/x::bogus"), Catch::Contains("no such flag"));
+    CHECK_THAT(refusal_of_spec("cluster://a/x::libs"), Catch::Contains("libs is for"));
+    CHECK_THAT(refusal_of_spec("cluster://a/x::bogus"), Catch::Contains("no such flag"));
 }
 
 TEST_CASE("a plain path has one way to be written") {

@@ -13,7 +13,7 @@
 namespace stage {
 
 TEST_CASE("a directory is reached through root's links, and through no others") {
-    const Scratch scratch;
+    const test::Scratch scratch;
     const std::filesystem::path top = scratch.path();
     std::filesystem::create_directories(top / "open" / "real" / "below");
     std::filesystem::create_directory(top / "closed");

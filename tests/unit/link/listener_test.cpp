@@ -17,9 +17,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-class World : private FalseMunge, public LinkWorld {
+class ListenerWorld : private FalseMunge, public LinkWorld {
   public:
-    World() : LinkWorld{static_cast<FalseMunge&>(*this), static_cast<FalseMunge&>(*this)} {
+    ListenerWorld()
+        : LinkWorld{static_cast<FalseMunge&>(*this), static_cast<FalseMunge&>(*this)} {
         serve = [this] { return answer(); };
     }
 
@@ -79,7 +80,7 @@ TEST_CASE("a connection from a privileged port outlasts a crowd of any user's", 
     if (!is_root()) {
         return;
     }
-    World world;
+    ListenerWorld world;
     const Link& daemon = world.come(2, true, false);
     world.now += 1s;
     world.fill(1, kHalfOpenMax + 50, true);
@@ -92,7 +93,7 @@ TEST_CASE("where all are from privileged ports, one of any user's is closed inst
     if (!is_root()) {
         return;
     }
-    World world;
+    ListenerWorld world;
     for (std::size_t i = 0; i < kHalfOpenMax; ++i) {
         world.come(2 + static_cast<unsigned>(i), true, false);
     }
@@ -109,7 +110,7 @@ TEST_CASE("where all are from privileged ports, one of any user's is closed inst
 }
 
 TEST_CASE("a connection that has just come is not evicted while older ones exist") {
-    World world;
+    ListenerWorld world;
     world.fill(1, kHalfOpenMax, true);
     world.now += kHalfOpenGrace;
     const Link& newcomer = world.come(2, false, false);
@@ -118,7 +119,7 @@ TEST_CASE("a connection that has just come is not evicted while older ones exist
 }
 
 TEST_CASE("an address that has its share of the places evicts only its own") {
-    World world;
+    ListenerWorld world;
     world.fill(2, kHalfOpenMax - kHalfOpenPerAddress, false);
     world.fill(1, kHalfOpenPerAddress, true);
     world.now += kHalfOpenGrace;
@@ -132,7 +133,7 @@ TEST_CASE("daemons connect from privileged ports, or from any where they may not
     if (!is_root()) {
         return;
     }
-    World world;
+    ListenerWorld world;
     for (const bool may : {true, false}) {
         CAPTURE(may);
         REQUIRE(::seteuid(may ? 0 : 65534) == 0);
@@ -144,7 +145,7 @@ TEST_CASE("daemons connect from privileged ports, or from any where they may not
 }
 
 TEST_CASE("a listener says when it lacked a descriptor for a newcomer", "[link]") {
-    World world;
+    ListenerWorld world;
     const UniqueFd client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const SocketAddress to = loopback(world.listener->port()).to_socket();
     REQUIRE(::connect(client.get(), to.get(), to.length) == 0);

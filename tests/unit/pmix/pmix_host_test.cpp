@@ -34,7 +34,7 @@ HostJob job_of(std::uint32_t uid, const std::string& name_space) {
     return {.uid = uid, .gid = 1, .name_space = name_space, .rank = {}, .nodes = {"n0"}};
 }
 
-struct World {
+struct HostWorld {
     FakeServer server;
     std::vector<FromHost> sent;
     Host host{server, [this](const FromHost& message) { sent.push_back(message); }};
@@ -54,7 +54,7 @@ struct World {
 };
 
 TEST_CASE("a job makes an environment once the library knows it") {
-    World world;
+    HostWorld world;
     CHECK_FALSE(world.host.deadline());
     world.hear(job_of(1, "j"));
     CHECK(world.server.log == std::vector<std::string>{"adopt j"});
@@ -65,7 +65,7 @@ TEST_CASE("a job makes an environment once the library knows it") {
 }
 
 TEST_CASE("a job that can't be taken is the host's end") {
-    World world;
+    HostWorld world;
     SECTION("the user can't be become") {
         world.server.adopted = Error{Blame::node, "no such luck"};
         world.hear(job_of(1, "j"));
@@ -86,7 +86,7 @@ TEST_CASE("a job that can't be taken is the host's end") {
 }
 
 TEST_CASE("collectives are numbered together and answered by number") {
-    World world;
+    HostWorld world;
     world.adopt();
     world.ask(ClientConnected{});
     world.ask(FenceAsked{.call = 71, .data = std::vector<std::byte>(5)});
@@ -105,7 +105,7 @@ TEST_CASE("collectives are numbered together and answered by number") {
 }
 
 TEST_CASE("an answer that was not asked for ends the host") {
-    World world;
+    HostWorld world;
     world.adopt();
     world.ask(FenceAsked{.call = 1, .data = {}});
     SECTION("another number") {
@@ -122,7 +122,7 @@ TEST_CASE("an answer that was not asked for ends the host") {
 }
 
 TEST_CASE("a lost member fails pending and later collectives") {
-    World world;
+    HostWorld world;
     world.adopt();
     world.ask(FenceAsked{.call = 1, .data = {}});
     world.ask(GroupAsked{.call = 2});
@@ -140,7 +140,7 @@ TEST_CASE("a lost member fails pending and later collectives") {
 }
 
 TEST_CASE("a worker has a bounded number of collectives under way") {
-    World world;
+    HostWorld world;
     world.adopt();
     for (Call call = 0; call < kMaxCalls; ++call) {
         world.ask(FenceAsked{.call = call, .data = {}});
@@ -151,7 +151,7 @@ TEST_CASE("a worker has a bounded number of collectives under way") {
 }
 
 TEST_CASE("the progress thread is asked for a pulse again and again") {
-    World world;
+    HostWorld world;
     world.adopt();
     for (int i = 0; i < 3; ++i) {
         REQUIRE(world.host.deadline());
@@ -167,7 +167,7 @@ TEST_CASE("the progress thread is asked for a pulse again and again") {
 }
 
 TEST_CASE("a progress thread that stays silent is reported once") {
-    World world;
+    HostWorld world;
     world.adopt();
     world.host.on_time(world.now);
     world.now += kPulseMax - 1ns;

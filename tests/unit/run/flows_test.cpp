@@ -19,7 +19,7 @@ namespace {
 
 constexpr Rank kSource{0};
 constexpr Rank kReceiver{1};
-constexpr int kWaitMs = 20'000;
+constexpr int kFlowWaitMs = 20'000;
 
 using Packet = std::vector<std::byte>;
 
@@ -168,7 +168,7 @@ struct Group {
     }
     void wait() const {
         pollfd wait{.fd = merged->event_fd(), .events = POLLIN, .revents = 0};
-        REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+        REQUIRE(::poll(&wait, 1, kFlowWaitMs) == 1);
     }
 
     seal::SessionSeal source;

@@ -31,7 +31,7 @@ class StoringSink final : public BlockSink {
     Digest128 given{};
 };
 
-core::Operation operation(core::OperationKind kind, const wire::Descriptor& descriptor) {
+core::Operation operation_on(core::OperationKind kind, const wire::Descriptor& descriptor) {
     core::Operation operation;
     operation.kind = kind;
     operation.block = kBlock;
@@ -55,7 +55,7 @@ TEST_CASE("a hole is stored as zeros, whatever its buffer held before") {
     const std::vector<std::byte> zeros(kLength);
     auto said = descriptor(zeros, wire::Encoding::hole);
     said.leaf.fill(std::byte{9});  // a hole is not verified: only its bytes count
-    const auto done = object.perform(operation(core::OperationKind::store, said), buffer);
+    const auto done = object.perform(operation_on(core::OperationKind::store, said), buffer);
     CHECK(done.completion.verdict == core::Verdict::good);
     CHECK(sink.kept == zeros);
     CHECK(sink.given == xxh3_128(zeros));
@@ -67,14 +67,14 @@ TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
     std::vector<std::byte> buffer(kBlockBytes, std::byte{5});
     buffer[1] = std::byte{6};
     const auto said = descriptor(Bytes{buffer}.first(kLength), wire::Encoding::raw);
-    const auto verify = operation(core::OperationKind::verify, said);
+    const auto verify = operation_on(core::OperationKind::verify, said);
     CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::good);
-    const auto store = operation(core::OperationKind::store, said);
+    const auto store = operation_on(core::OperationKind::store, said);
     CHECK(object.perform(store, buffer).completion.verdict == core::Verdict::good);
     CHECK(sink.given == said.leaf);
 
     std::vector<std::byte> again(kBlockBytes);
-    const auto load = operation(core::OperationKind::load, {});
+    const auto load = operation_on(core::OperationKind::load, {});
     CHECK(object.perform(load, again).completion.verdict == core::Verdict::good);
     CHECK(std::ranges::equal(Bytes{again}.first(kLength), Bytes{buffer}.first(kLength)));
 
@@ -87,22 +87,22 @@ TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
 TEST_CASE("a small block that came as it is can be verified at once, and no other") {
     std::vector<std::byte> bytes(kLength, std::byte{5});
     auto said = descriptor(bytes, wire::Encoding::raw);
-    const auto right = verify_at_once(operation(core::OperationKind::verify, said), bytes);
+    const auto right = verify_at_once(operation_on(core::OperationKind::verify, said), bytes);
     REQUIRE(right);
     CHECK(right->verdict == core::Verdict::good);
     CHECK(right->kind == core::OperationKind::verify);
     CHECK(right->block == kBlock);
     bytes[7] = std::byte{6};
-    const auto wrong = verify_at_once(operation(core::OperationKind::verify, said), bytes);
+    const auto wrong = verify_at_once(operation_on(core::OperationKind::verify, said), bytes);
     REQUIRE(wrong);
     CHECK(wrong->verdict == core::Verdict::bad_digest);
 
-    CHECK_FALSE(verify_at_once(operation(core::OperationKind::store, said), bytes));
+    CHECK_FALSE(verify_at_once(operation_on(core::OperationKind::store, said), bytes));
     said.encoding = wire::Encoding::zstd;
-    CHECK_FALSE(verify_at_once(operation(core::OperationKind::verify, said), bytes));
+    CHECK_FALSE(verify_at_once(operation_on(core::OperationKind::verify, said), bytes));
     const std::vector<std::byte> large(kBlockBytes);
     said = descriptor(large, wire::Encoding::raw);
-    CHECK_FALSE(verify_at_once(operation(core::OperationKind::verify, said), large));
+    CHECK_FALSE(verify_at_once(operation_on(core::OperationKind::verify, said), large));
 }
 
 TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as it came") {
@@ -123,7 +123,7 @@ TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as
     Words words;
     SourceIo source{words, {.is_allowed = true, .link_bytes_per_s = 1e6}};
     std::vector<std::byte> buffer(kBlockBytes);
-    const auto load = operation(core::OperationKind::load, {});
+    const auto load = operation_on(core::OperationKind::load, {});
     const wire::Descriptor said = source.perform(load, buffer).completion.descriptor;
     REQUIRE(said.encoding == wire::Encoding::zstd);
     CHECK(said.length == kBlockBytes - 9);
@@ -137,11 +137,11 @@ TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as
 
     StoringSink sink;
     SinkIo object{sink};
-    const auto verify = operation(core::OperationKind::verify, said);
+    const auto verify = operation_on(core::OperationKind::verify, said);
     repeat[100] ^= std::byte{1};
     CHECK(object.perform(verify, repeat).completion.verdict == core::Verdict::bad_digest);
     CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::good);
-    const auto store = operation(core::OperationKind::store, said);
+    const auto store = operation_on(core::OperationKind::store, said);
     CHECK(object.perform(store, buffer).completion.verdict == core::Verdict::good);
     CHECK(sink.kept.size() == said.length);
     CHECK(xxh3_128(sink.kept) == said.leaf);
@@ -166,7 +166,7 @@ TEST_CASE("what is not allowed, or small, is left as it is") {
     Zeros source;
     SourceIo object{source, {.is_allowed = true, .link_bytes_per_s = 1e6}};
     std::vector<std::byte> buffer(kBlockBytes);
-    const auto load = operation(core::OperationKind::load, {});
+    const auto load = operation_on(core::OperationKind::load, {});
     CHECK(object.perform(load, buffer).completion.descriptor.encoding == wire::Encoding::raw);
 }
 

@@ -11,9 +11,9 @@ namespace stage {
 namespace {
 
 constexpr std::uint16_t kChunk = 1000;
-constexpr Rank kSource{0};
-constexpr Rank kReceiver{1};
-constexpr BlockIndex kBlock{3};
+constexpr Rank kOutboxSource{0};
+constexpr Rank kOutboxReceiver{1};
+constexpr BlockIndex kOutboxBlock{3};
 
 /// Keeps every train it takes; refuses the first `refusals`.
 class Recorder final : public Driver {
@@ -76,7 +76,7 @@ class Recorder final : public Driver {
     DriverCounters counters_;
 };
 
-seal::SessionKeys keys_of(Rank own, Protection protection) {
+seal::SessionKeys outbox_keys(Rank own, Protection protection) {
     seal::SessionKeys keys;
     keys.protection = protection;
     keys.group.fill(std::byte{7});
@@ -89,7 +89,7 @@ seal::SessionKeys keys_of(Rank own, Protection protection) {
 
 core::CoreConfig config() {
     core::CoreConfig config;
-    config.own = kSource;
+    config.own = kOutboxSource;
     config.chunk_bytes = kChunk;
     return config;
 }
@@ -98,7 +98,7 @@ core::SendBatch chunks(std::uint16_t first, std::uint16_t count) {
     core::Send send;
     send.to.to_group = true;
     send.packet_number = 20'000;
-    send.block = kBlock;
+    send.block = kOutboxBlock;
     send.first = ChunkIndex{first};
     send.count = count;
     core::SendBatch batch;
@@ -110,14 +110,14 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     const auto protection = GENERATE(Protection::none, Protection::auth, Protection::encrypt);
     CAPTURE(word_of(protection));
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, protection)};
-    seal::SessionSeal opener{keys_of(kReceiver, protection)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, protection)};
+    seal::SessionSeal opener{outbox_keys(kOutboxReceiver, protection)};
     BlockStore blocks{1};
-    const MutableBytes block = blocks.acquire(kBlock);
+    const MutableBytes block = blocks.acquire(kOutboxBlock);
     for (std::size_t i = 0; i < 2500; ++i) {
         block[i] = static_cast<std::byte>(i % 251);
     }
-    blocks.set_extent(kBlock, 2500);
+    blocks.set_extent(kOutboxBlock, 2500);
     Outbox outbox{driver, sealer, blocks, config()};
     driver.refusals = GENERATE(0, 1);
     driver.block = block;
@@ -138,7 +138,7 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
         REQUIRE(opened);
         CHECK(opened->header.packet_number == 20'000U + i);
         CHECK(opened->header.chunk == ChunkIndex{i});
-        CHECK(opened->header.block == kBlock);
+        CHECK(opened->header.block == kOutboxBlock);
         CHECK(opened->body.size() == (i < 2 ? kChunk : 500U));
         CHECK(std::ranges::equal(opened->body,
                                  Bytes{block}.subspan(offset, opened->body.size())));
@@ -149,15 +149,15 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
 
 TEST_CASE("trains to the group go by the flows in turn, each whole, and say so") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::encrypt)};
+    seal::SessionSeal opener{outbox_keys(kOutboxReceiver, Protection::encrypt)};
     BlockStore blocks{1};
-    static_cast<void>(blocks.acquire(kBlock));
-    blocks.set_extent(kBlock, 100 * kChunk);
+    static_cast<void>(blocks.acquire(kOutboxBlock));
+    blocks.set_extent(kOutboxBlock, 100 * kChunk);
     Outbox outbox{driver, sealer, blocks, config(), 3};
     outbox.add(chunks(0, 100), config().chunk_bytes);  // 63 packets are a train
     core::SendBatch to_one = chunks(0, 1);
-    to_one.sends.front().to = {.to_group = false, .peer = kReceiver};
+    to_one.sends.front().to = {.to_group = false, .peer = kOutboxReceiver};
     outbox.add(std::move(to_one), config().chunk_bytes);
     outbox.add(chunks(0, 1), config().chunk_bytes);  // What is sent again goes elsewhere.
     outbox.add(chunks(0, 1), config().chunk_bytes);
@@ -186,10 +186,10 @@ core::SendBatch control(wire::PacketType type, std::uint64_t number) {
 
 TEST_CASE("packets that are repeated alternately each take all flows") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::encrypt)};
     BlockStore blocks{1};
-    static_cast<void>(blocks.acquire(kBlock));
-    blocks.set_extent(kBlock, 100 * kChunk);
+    static_cast<void>(blocks.acquire(kOutboxBlock));
+    blocks.set_extent(kOutboxBlock, 100 * kChunk);
     const std::uint8_t flows = GENERATE(std::uint8_t{2}, std::uint8_t{4});
     CAPTURE(flows);
     Outbox outbox{driver, sealer, blocks, config(), flows};
@@ -209,10 +209,10 @@ TEST_CASE("packets that are repeated alternately each take all flows") {
 
 TEST_CASE("a flow that carries nothing is passed over until it does again") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::encrypt)};
     BlockStore blocks{1};
-    static_cast<void>(blocks.acquire(kBlock));
-    blocks.set_extent(kBlock, 100 * kChunk);
+    static_cast<void>(blocks.acquire(kOutboxBlock));
+    blocks.set_extent(kOutboxBlock, 100 * kChunk);
     Outbox outbox{driver, sealer, blocks, config(), 3};
     const auto send = [&](int trains) {
         for (; trains > 0; --trains) {
@@ -233,27 +233,27 @@ TEST_CASE("a block is needed until its last train has left") {
     const auto protection = GENERATE(Protection::auth, Protection::encrypt);
     CAPTURE(word_of(protection));
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, protection)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, protection)};
     BlockStore blocks{1};
-    static_cast<void>(blocks.acquire(kBlock));
-    blocks.set_extent(kBlock, 3 * kChunk);
+    static_cast<void>(blocks.acquire(kOutboxBlock));
+    blocks.set_extent(kOutboxBlock, 3 * kChunk);
     Outbox outbox{driver, sealer, blocks, config()};
-    CHECK_FALSE(outbox.needs(kBlock));
+    CHECK_FALSE(outbox.needs(kOutboxBlock));
     outbox.add(chunks(0, 3), config().chunk_bytes);
-    CHECK(outbox.needs(kBlock));
+    CHECK(outbox.needs(kOutboxBlock));
     CHECK_FALSE(outbox.needs(BlockIndex{4}));
     driver.refusals = 1;
     REQUIRE(outbox.flush({}));
     REQUIRE_FALSE(outbox.is_empty());
-    CHECK(outbox.needs(kBlock));
+    CHECK(outbox.needs(kOutboxBlock));
     REQUIRE(outbox.flush({}));
-    CHECK_FALSE(outbox.needs(kBlock));
+    CHECK_FALSE(outbox.needs(kOutboxBlock));
 }
 
 TEST_CASE("copies of a control packet are one train, each under its own number") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::encrypt)};
+    seal::SessionSeal opener{outbox_keys(kOutboxReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config()};
     core::Send send;
@@ -278,15 +278,15 @@ TEST_CASE("copies of a control packet are one train, each under its own number")
 
 TEST_CASE("what goes to one member by a flow says so") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::encrypt)};
+    seal::SessionSeal opener{outbox_keys(kOutboxReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config()};
     core::SendBatch batch;
     for (const std::uint8_t flow : {std::uint8_t{0}, std::uint8_t{1}}) {
         core::Send send;
         send.type = wire::PacketType::ready;
-        send.to = {.to_group = false, .peer = kReceiver, .flow = Flow{flow}};
+        send.to = {.to_group = false, .peer = kOutboxReceiver, .flow = Flow{flow}};
         send.packet_number = 7U + flow;
         batch.sends.push_back(send);
     }
@@ -303,8 +303,8 @@ TEST_CASE("what goes to one member by a flow says so") {
 
 TEST_CASE("what the driver refused in the middle leaves later, once and in order") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::encrypt)};
-    seal::SessionSeal opener{keys_of(kReceiver, Protection::encrypt)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::encrypt)};
+    seal::SessionSeal opener{outbox_keys(kOutboxReceiver, Protection::encrypt)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config()};
     core::SendBatch batch;
@@ -336,7 +336,7 @@ TEST_CASE("what the driver refused in the middle leaves later, once and in order
 core::SendBatch control(std::uint64_t number, bool to_group = false) {
     core::Send send;
     send.type = wire::PacketType::report;
-    send.to = {.to_group = to_group, .peer = kReceiver};
+    send.to = {.to_group = to_group, .peer = kOutboxReceiver};
     send.packet_number = number;
     send.body.assign(8, std::byte{1});
     core::SendBatch batch;
@@ -347,8 +347,8 @@ core::SendBatch control(std::uint64_t number, bool to_group = false) {
 /// A source with two rails, and a block to send.
 struct TwoRails {
     TwoRails() {
-        static_cast<void>(blocks.acquire(kBlock));
-        blocks.set_extent(kBlock, 100 * kChunk);
+        static_cast<void>(blocks.acquire(kOutboxBlock));
+        blocks.set_extent(kOutboxBlock, 100 * kChunk);
     }
 
     void send(core::SendBatch batch, Duration now = {}) {
@@ -361,7 +361,7 @@ struct TwoRails {
     }
 
     Recorder driver{2};
-    seal::SessionSeal sealer{keys_of(kSource, Protection::auth)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::auth)};
     BlockStore blocks{1};
     Outbox outbox{driver, sealer, blocks, config(), 2};
 };
@@ -428,10 +428,10 @@ TEST_CASE(
     source.send(chunks(0, 1));
     source.send(chunks(0, 1), kSoon);
     CHECK_FALSE(source.outbox.is_empty());
-    CHECK(source.outbox.needs(kBlock));
+    CHECK(source.outbox.needs(kOutboxBlock));
     REQUIRE(source.outbox.flush(Instant{Outbox::kStuck}));
     CHECK(source.outbox.is_empty());
-    CHECK_FALSE(source.outbox.needs(kBlock));
+    CHECK_FALSE(source.outbox.needs(kOutboxBlock));
 
     source.driver.full = {};
     source.driver.flows.clear();
@@ -462,12 +462,12 @@ TEST_CASE("DATA can be dropped, and control packets stay") {
     source.send(chunks(0, 3));
     source.send(control(9));
     core::SendBatch to_one = chunks(0, 1);
-    to_one.sends.front().to = {.to_group = false, .peer = kReceiver};
+    to_one.sends.front().to = {.to_group = false, .peer = kOutboxReceiver};
     source.send(std::move(to_one));
     source.outbox.drop_data(BlockIndex{4});
-    CHECK(source.outbox.needs(kBlock));
+    CHECK(source.outbox.needs(kOutboxBlock));
     source.outbox.drop_data();
-    CHECK_FALSE(source.outbox.needs(kBlock));
+    CHECK_FALSE(source.outbox.needs(kOutboxBlock));
     source.driver.full = {};
     REQUIRE(source.outbox.flush({}));
     REQUIRE(source.driver.packets.size() == 1);
@@ -476,10 +476,10 @@ TEST_CASE("DATA can be dropped, and control packets stay") {
 
 TEST_CASE("a long run is cut into trains that fit one system call") {
     Recorder driver;
-    seal::SessionSeal sealer{keys_of(kSource, Protection::auth)};
+    seal::SessionSeal sealer{outbox_keys(kOutboxSource, Protection::auth)};
     BlockStore blocks{1};
-    static_cast<void>(blocks.acquire(kBlock));
-    blocks.set_extent(kBlock, 200 * kChunk);
+    static_cast<void>(blocks.acquire(kOutboxBlock));
+    blocks.set_extent(kOutboxBlock, 200 * kChunk);
     Outbox outbox{driver, sealer, blocks, config()};
     outbox.add(chunks(0, 200), config().chunk_bytes);
     REQUIRE(outbox.flush({}));

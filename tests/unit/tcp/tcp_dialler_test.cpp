@@ -15,9 +15,9 @@
 namespace stage {
 namespace {
 
-constexpr LinkEnd kPeer{.peer = Rank{1}, .flow = Flow{1}};
+constexpr LinkEnd kDialled{.peer = Rank{1}, .flow = Flow{1}};
 
-Address own() {
+Address own_address() {
     return *Address::parse("127.0.0.1", 0);
 }
 
@@ -25,11 +25,11 @@ Address own() {
 class Crowded {
   public:
     Crowded() {
-        auto listener = tcp::open_listener(own(), {43'101, 43'200}, {});
+        auto listener = tcp::open_listener(own_address(), {43'101, 43'200}, {});
         REQUIRE(listener);
         listener_ = std::move(*listener);
         REQUIRE(::listen(listener_.get(), 0) == 0);
-        auto first = tcp::begin_connection(own(), address(), {});
+        auto first = tcp::begin_connection(own_address(), address(), {});
         REQUIRE(first);
         first_ = std::move(*first);
         pollfd made{.fd = first_.get(), .events = POLLOUT, .revents = 0};
@@ -63,14 +63,14 @@ std::ptrdiff_t descriptors() {
 }
 
 TEST_CASE("a peer that answers at once is dialled once", "[tcp]") {
-    auto listener = tcp::open_listener(own(), {43'101, 43'200}, {});
+    auto listener = tcp::open_listener(own_address(), {43'101, 43'200}, {});
     REQUIRE(listener);
-    tcp::TcpDialler dialler{own(), {}};
+    tcp::TcpDialler dialler{own_address(), {}};
     const auto before = descriptors();
-    REQUIRE(dialler.dial(kPeer, *bound_address(listener->get())));
+    REQUIRE(dialler.dial(kDialled, *bound_address(listener->get())));
     const auto ended = turn(dialler);
     REQUIRE(ended.size() == 1);
-    CHECK(ended[0].to == kPeer);
+    CHECK(ended[0].to == kDialled);
     CHECK(ended[0].socket);
     CHECK(ended[0].round_trip > Duration::zero());
     CHECK(descriptors() == before + 1);
@@ -78,9 +78,9 @@ TEST_CASE("a peer that answers at once is dialled once", "[tcp]") {
 
 TEST_CASE("a dial whose SYN is lost tries other connections, and keeps one", "[tcp]") {
     Crowded crowded;
-    tcp::TcpDialler dialler{own(), {}};
+    tcp::TcpDialler dialler{own_address(), {}};
     const auto before = descriptors();
-    REQUIRE(dialler.dial(kPeer, crowded.address()));
+    REQUIRE(dialler.dial(kDialled, crowded.address()));
     CHECK(descriptors() == before + 2);  // An attempt and the timer.
     for (int attempts = 2; attempts <= 3; ++attempts) {
         CHECK(turn(dialler).empty());
@@ -99,8 +99,8 @@ TEST_CASE("a dial whose SYN is lost tries other connections, and keeps one", "[t
 
 TEST_CASE("a peer that refuses ends its dial, also after a lost SYN", "[tcp]") {
     Crowded crowded;
-    tcp::TcpDialler dialler{own(), {}};
-    REQUIRE(dialler.dial(kPeer, crowded.address()));
+    tcp::TcpDialler dialler{own_address(), {}};
+    REQUIRE(dialler.dial(kDialled, crowded.address()));
     CHECK(turn(dialler).empty());
     crowded.close();
     std::vector<tcp::Dialled> ended;
@@ -113,7 +113,7 @@ TEST_CASE("a peer that refuses ends its dial, also after a lost SYN", "[tcp]") {
 TEST_CASE("where connections had a long RTT a dial waits longer before it tries another",
           "[tcp]") {
     using std::chrono::milliseconds;
-    tcp::TcpDialler dialler{own(), {}};
+    tcp::TcpDialler dialler{own_address(), {}};
     CHECK(dialler.first_wait() == milliseconds{25});
     dialler.learn(milliseconds{1});
     CHECK(dialler.first_wait() == milliseconds{25});
@@ -124,13 +124,13 @@ TEST_CASE("where connections had a long RTT a dial waits longer before it tries 
 
 TEST_CASE("a dial that is given up leaves nothing", "[tcp]") {
     Crowded crowded;
-    tcp::TcpDialler dialler{own(), {}};
+    tcp::TcpDialler dialler{own_address(), {}};
     const auto before = descriptors();
-    REQUIRE(dialler.dial(kPeer, crowded.address()));
+    REQUIRE(dialler.dial(kDialled, crowded.address()));
     CHECK(turn(dialler).empty());
-    dialler.give_up(kPeer);
+    dialler.give_up(kDialled);
     CHECK(descriptors() == before);
-    REQUIRE(dialler.dial(kPeer, crowded.address()));
+    REQUIRE(dialler.dial(kDialled, crowded.address()));
     CHECK(descriptors() == before + 2);
 }
 

@@ -20,7 +20,7 @@
 namespace stage {
 namespace {
 
-constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{42'001, 43'000};
+constexpr std::pair<std::uint16_t, std::uint16_t> kDriverPorts{42'001, 43'000};
 constexpr std::size_t kPacketBytes = 20'000;
 
 struct Members {
@@ -36,7 +36,7 @@ Members open_members(const std::vector<std::string>& hosts,
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
         const auto own = Address::parse(hosts[rank], 0);
         REQUIRE(own);
-        auto listener = tcp::open_listener(*own, kPorts, {});
+        auto listener = tcp::open_listener(*own, kDriverPorts, {});
         REQUIRE(listener);
         const auto bound = bound_address(listener->get());
         REQUIRE(bound);

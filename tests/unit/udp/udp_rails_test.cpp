@@ -19,7 +19,7 @@ namespace {
 constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{41'000, 42'000};
 constexpr int kWaitMs = 20'000;
 
-Address address(const char* text, std::uint16_t port = 0) {
+Address rail_address(const char* text, std::uint16_t port = 0) {
     const auto parsed = Address::parse(text, port);
     REQUIRE(parsed);
     return *parsed;
@@ -36,8 +36,8 @@ struct Source {
     UdpEndpoints endpoints;
 
     Source() {
-        const std::vector<Rail> rails{{"lo", address("127.0.0.1")},
-                                      {"lo", address("127.0.0.2")}};
+        const std::vector<Rail> rails{{"lo", rail_address("127.0.0.1")},
+                                      {"lo", rail_address("127.0.0.2")}};
         const SocketOptions options{.interface = "lo"};
         auto peer = open_peer_socket(rails[0].address, kPorts, options);
         auto others = open_rail_sockets(rails, kPorts, options);
@@ -49,9 +49,10 @@ struct Source {
         endpoints.interfaces = {"lo", "lo"};
         for (std::uint16_t first = kPorts.first; heard.size() < 4; ++first) {
             heard.clear();
-            endpoints.group_address = address("127.0.0.3", first);
+            endpoints.group_address = rail_address("127.0.0.3", first);
             for (std::uint16_t port = first; port < first + 4; ++port) {
-                auto opened = open_peer_socket(address("127.0.0.3"), {port, port}, options);
+                auto opened =
+                    open_peer_socket(rail_address("127.0.0.3"), {port, port}, options);
                 if (opened) {
                     heard.push_back(*std::move(opened));
                 }
@@ -152,7 +153,7 @@ TEST_CASE("a flow whose interface is down carries nothing") {
     CHECK_FALSE(driver.carries(Flow{3}));
 }
 
-/// In place of the second rail; takes whatever is sent to any address, and fills up.
+/// In place of the second rail; takes whatever is sent to any rail_address, and fills up.
 UniqueFd far_end_of_rail(Source& source) {
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);

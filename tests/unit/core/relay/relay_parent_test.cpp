@@ -8,7 +8,7 @@
 namespace stage::core {
 namespace {
 
-CoreConfig config_of(std::uint16_t own, std::uint16_t members) {
+CoreConfig child_config(std::uint16_t own, std::uint16_t members) {
     CoreConfig config;
     config.own = Rank{own};
     config.members = members;
@@ -17,7 +17,7 @@ CoreConfig config_of(std::uint16_t own, std::uint16_t members) {
 
 /// The parent's side of a member of a chain.
 RelayParent parent_of(std::uint16_t own, std::uint16_t members) {
-    return {config_of(own, members), {}, {.members = members, .source = Rank{0}}};
+    return {child_config(own, members), {}, {.members = members, .source = Rank{0}}};
 }
 
 TEST_CASE("a parent is connected to again only if its path carries shorter packets") {

@@ -15,7 +15,7 @@ using namespace stage::core::test;
 namespace {
 
 constexpr std::uint32_t kChunks = 160;  // Ten shares.
-constexpr unsigned kMembers = 6;        // Two for each receiver.
+constexpr unsigned kSwarm = 6;          // Two for each receiver.
 constexpr Position kAll{.block = 4, .chunk = 0};
 
 struct Sent {
@@ -27,7 +27,7 @@ struct Sent {
 class Swimmer {
   public:
     explicit Swimmer(unsigned own)
-        : puller{config_of(own, kMembers), {}, prng}, map{4, kChunks, 8} {
+        : puller{config_of(own, kSwarm), {}, prng}, map{4, kChunks, 8} {
         open = map.open(block(1));
         open->chunks = kChunks;
         puller.set_swarm(true);
@@ -67,7 +67,7 @@ class Swimmer {
 
 TEST_CASE("where all fetch all the source is asked for each chunk once") {
     std::map<std::uint32_t, int> asked;  // Of the source, by chunk.
-    for (unsigned own = 1; own < kMembers; ++own) {
+    for (unsigned own = 1; own < kSwarm; ++own) {
         Swimmer swimmer{own};
         std::set<std::uint32_t> owners;
         Instant now = kStart;
@@ -89,7 +89,7 @@ TEST_CASE("where all fetch all the source is asked for each chunk once") {
             }
         }
         CHECK(swimmer.open->have.count() == kChunks);
-        CHECK(owners.size() == kMembers - 1);  // The source, and each of the others.
+        CHECK(owners.size() == kSwarm - 1);  // The source, and each of the others.
     }
     // Where the first peer had it all, a member's second share needs no source; so a half.
     CHECK(asked.size() >= kChunks / 2 - 32);

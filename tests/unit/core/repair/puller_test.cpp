@@ -14,7 +14,7 @@ using namespace stage::core::test;
 
 namespace {
 
-constexpr std::uint32_t kChunks = 40;
+constexpr std::uint32_t kChunksOfBlock = 40;
 
 CoreConfig asker_config(unsigned members, std::uint64_t rate) {
     CoreConfig config = config_of(1, members);
@@ -26,7 +26,7 @@ CoreConfig asker_config(unsigned members, std::uint64_t rate) {
 class Asker {
   public:
     explicit Asker(unsigned members,
-                   unsigned chunks = kChunks,
+                   unsigned chunks = kChunksOfBlock,
                    std::uint64_t rate = 100'000'000)
         : puller{asker_config(members, rate), {}, prng}, map{4, 2000, 8} {
         open = map.open(block(1));
@@ -66,7 +66,7 @@ std::set<std::uint32_t> chunks_of(const wire::Request& request) {
     return chunks;
 }
 
-constexpr Position kAll{.block = 4, .chunk = 0};
+constexpr Position kAllOfIt{.block = 4, .chunk = 0};
 
 }  // namespace
 
@@ -93,7 +93,7 @@ TEST_CASE("beside the first pass a small share of the rate is asked for, then al
             asker.puller.on_end(now);
         }
         now += microseconds{100};
-        for (const auto& [peer, request] : asker.look(now, kAll)) {
+        for (const auto& [peer, request] : asker.look(now, kAllOfIt)) {
             for (const std::uint32_t chunk : chunks_of(request)) {
                 (is_over ? after : beside) += 1;
                 asker.puller.on_arrival(now, peer, *asker.open, chunk);  // answered, lost again
@@ -112,7 +112,7 @@ TEST_CASE("a peer that lacks it is not asked again, and another is at once") {
     std::set<Rank> asked;
     Instant now = kStart;
     for (int i = 0; i < 3; ++i) {
-        const auto requests = asker.look(now, kAll);
+        const auto requests = asker.look(now, kAllOfIt);
         REQUIRE(requests.size() == 1);
         CHECK(asked.insert(requests[0].first).second);
         now += microseconds{100};
@@ -169,7 +169,7 @@ TEST_CASE("what is asked for at a time fits the path, and how late its answers a
             }
             answers.erase(answers.begin() + static_cast<std::ptrdiff_t>(i));
         }
-        for (const auto& [peer, request] : asker.look(now, kAll)) {
+        for (const auto& [peer, request] : asker.look(now, kAllOfIt)) {
             const Duration late = is_late ? microseconds{chance.below(4000)} : Duration{};
             answers.push_back({now + microseconds{200} + late, peer, chunks_of(request)});
             under_way += answers.back().chunks.size();
@@ -182,7 +182,7 @@ TEST_CASE("what is asked for at a time fits the path, and how late its answers a
 
 TEST_CASE("another's LACKING, or one with another id, changes nothing") {
     Asker asker{5, 1};
-    const auto requests = asker.look(kStart, kAll);
+    const auto requests = asker.look(kStart, kAllOfIt);
     REQUIRE(requests.size() == 1);
     auto forged = requests[0].second;
     forged.id += 1;
@@ -200,7 +200,7 @@ TEST_CASE(
     std::vector<Duration> waits;
     Instant now = kStart;
     while (asked.size() < 7) {
-        for (const auto& [peer, request] : asker.look(now, kAll)) {
+        for (const auto& [peer, request] : asker.look(now, kAllOfIt)) {
             asked.push_back(peer);
             waits.push_back(now - kStart);
         }
@@ -219,7 +219,7 @@ TEST_CASE("during the first pass only a member that was refused four times asks 
     unsigned silent = 6;
     unsigned refused = 0;
     for (int round = 0; round < 100; ++round) {
-        for (const auto& [peer, request] : asker.look(now, kAll)) {
+        for (const auto& [peer, request] : asker.look(now, kAllOfIt)) {
             CHECK((peer == rank(0)) == (refused == 4));
             if (peer == rank(0)) {
                 return;
@@ -284,10 +284,10 @@ TEST_CASE("a chunk that another request still covers is not asked for a third ti
 
 TEST_CASE("a block that is closed is waited for no more") {
     Asker asker{4};
-    CHECK_FALSE(asker.look(kStart, kAll).empty());
+    CHECK_FALSE(asker.look(kStart, kAllOfIt).empty());
     asker.puller.forget(block(1));
     asker.map.close(block(1));
-    asker.look(kStart + seconds{2}, kAll);
+    asker.look(kStart + seconds{2}, kAllOfIt);
     CHECK_FALSE(asker.puller.deadline());
 }
 
@@ -297,9 +297,9 @@ TEST_CASE("without a configured rate, many lost chunks lower it") {
     const std::uint64_t first = asker.puller.rate_bytes_per_s();
     for (unsigned lost = 0; lost < 64; lost += 16) {
         CHECK(asker.puller.rate_bytes_per_s() == first);
-        CHECK(asker.look(kStart + seconds{lost}, kAll).size() == 1);
+        CHECK(asker.look(kStart + seconds{lost}, kAllOfIt).size() == 1);
     }
-    static_cast<void>(asker.look(kStart + seconds{64}, kAll));
+    static_cast<void>(asker.look(kStart + seconds{64}, kAllOfIt));
     CHECK(asker.puller.rate_bytes_per_s() == first / 2);
 }
 
@@ -336,7 +336,7 @@ TEST_CASE("what repairs found out during a pause stays until the stream is measu
     asker.puller.on_stream(kStart, {.bytes_per_s = 2'000'000});
     asker.puller.on_stream_packet(kStart);
     const Instant later = kStart + seconds{1};  // The stream pauses.
-    const auto requests = asker.look(later, kAll);
+    const auto requests = asker.look(later, kAllOfIt);
     REQUIRE(requests.size() == 1);
     for (std::uint32_t chunk = 0; chunk < 16; ++chunk) {
         asker.give(later + microseconds{100}, requests[0].first, chunk);
@@ -357,7 +357,7 @@ TEST_CASE(
         Asker asker{4, 16, 0};
         asker.puller.on_end(kStart);
         const std::uint64_t before = asker.puller.rate_bytes_per_s();
-        const auto requests = asker.look(kStart, kAll);
+        const auto requests = asker.look(kStart, kAllOfIt);
         REQUIRE(requests.size() == 1);
         for (std::uint32_t chunk = 0; chunk < given; ++chunk) {
             asker.give(kStart + microseconds{100}, requests[0].first, chunk);
@@ -373,7 +373,7 @@ TEST_CASE("a member with a full window looks when answers can be here") {
     Asker asker{4, 1000, 1'000'000'000};
     asker.open->block = block(2);
     Instant now = kStart;
-    while (!asker.look(now, kAll).empty()) {  // No answer arrives.
+    while (!asker.look(now, kAllOfIt).empty()) {  // No answer arrives.
         now += milliseconds{1};
     }
     REQUIRE(now < kStart + milliseconds{20});  // No time-out is over.
@@ -404,24 +404,24 @@ TEST_CASE("the endgame begins with the answer that leaves little missing, not wi
         asker.map.hold(asker.map.open(block(other))->block);
     }
     asker.open = asker.map.open(block(1));
-    asker.open->chunks = kChunks;
+    asker.open->chunks = kChunksOfBlock;
     asker.puller.on_end(kStart);
     std::vector<std::pair<Rank, wire::Request>> requests;
     Instant now = kStart;
     for (int i = 0; i < 10 && requests.size() < 3; ++i, now += milliseconds{1}) {
-        std::ranges::move(asker.look(now, kAll), std::back_inserter(requests));
+        std::ranges::move(asker.look(now, kAllOfIt), std::back_inserter(requests));
     }
     REQUIRE(requests.size() == 3);  // 16, 16 and 8: more is missing than an endgame has
     for (const std::uint32_t chunk : chunks_of(requests[2].second)) {
         asker.give(now, requests[2].first, chunk);
     }
-    CHECK_FALSE(asker.look(now, kAll).empty());  // of others, what was asked of one
+    CHECK_FALSE(asker.look(now, kAllOfIt).empty());  // of others, what was asked of one
 }
 
 TEST_CASE("a fast stream's losses are asked for as often as a block takes, not later") {
     for (const std::uint64_t rate :
          {std::uint64_t{12'500'000'000}, std::uint64_t{100'000'000}}) {
-        Asker asker{4, kChunks, rate};
+        Asker asker{4, kChunksOfBlock, rate};
         CHECK(asker.look(kStart, {.block = 1, .chunk = 4}).size() == 1);
         const bool is_fast = rate > 1'000'000'000;
         const Instant later = kStart + microseconds{90};
@@ -437,7 +437,7 @@ void end_with_half(Asker& asker) {
         asker.map.hold(asker.map.open(block(other))->block);
     }
     asker.puller.on_end(kStart);
-    const auto requests = asker.look(kStart, kAll);
+    const auto requests = asker.look(kStart, kAllOfIt);
     REQUIRE(requests.size() == 3);
     for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
         asker.give(kStart + microseconds{100}, requests[0].first, chunk);
@@ -450,7 +450,7 @@ TEST_CASE("once half of the last chunks came others are asked for the rest, if t
     for (const std::uint64_t rate : {std::uint64_t{12'500'000'000}, std::uint64_t{1'000'000}}) {
         Asker asker{20, 8, rate};
         end_with_half(asker);
-        const auto anew = asker.look(kStart + microseconds{100}, kAll);
+        const auto anew = asker.look(kStart + microseconds{100}, kAllOfIt);
         CHECK(anew.size() == (rate > 1'000'000'000 ? 3 : 0));
         for (const auto& [peer, request] : anew) {
             CHECK(chunks_of(request) == std::set<std::uint32_t>{4, 5, 6, 7});
@@ -462,6 +462,6 @@ TEST_CASE("once half of the last chunks came others are asked for the rest, if t
 TEST_CASE("what was requested twice and never arrived is requested again") {
     Asker asker{20, 8, 12'500'000'000};
     end_with_half(asker);
-    REQUIRE(asker.look(kStart + microseconds{100}, kAll).size() == 3);
-    CHECK(asker.look(kStart + seconds{1}, kAll).size() == 3);
+    REQUIRE(asker.look(kStart + microseconds{100}, kAllOfIt).size() == 3);
+    CHECK(asker.look(kStart + seconds{1}, kAllOfIt).size() == 3);
 }

@@ -15,8 +15,8 @@ using namespace stage::core::test;
 
 namespace {
 
-constexpr std::uint32_t kChunks = 2000;
-constexpr Position kAll{.block = 4, .chunk = 0};
+constexpr std::uint32_t kWindowChunks = 2000;
+constexpr Position kAllInWindow{.block = 4, .chunk = 0};
 constexpr Duration kTrip = milliseconds{10};
 constexpr std::uint64_t kFast = 1'000'000'000;
 
@@ -42,9 +42,9 @@ std::vector<std::uint32_t> chunks_of(const Send& send) {
 class Fetcher {
   public:
     explicit Fetcher(unsigned members = 32)
-        : puller{untold(members), {}, prng}, map{4, kChunks, 8} {
+        : puller{untold(members), {}, prng}, map{4, kWindowChunks, 8} {
         open = map.open(block(1));
-        open->chunks = kChunks;
+        open->chunks = kWindowChunks;
     }
 
     /// A step of a millisecond: what was answered arrives, and more is asked for. True for each
@@ -62,7 +62,7 @@ class Fetcher {
             }
         }
         ControlQueue out{1000};
-        puller.poll(now, kAll, map, out);
+        puller.poll(now, kAllInWindow, map, out);
         for (const Send& send : drained(out)) {
             if (!loses()) {
                 answers.push_back({now + kTrip, send.to.peer, chunks_of(send)});

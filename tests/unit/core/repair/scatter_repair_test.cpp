@@ -13,16 +13,16 @@ using namespace stage::core::test;
 
 namespace {
 
-constexpr unsigned kMembers = 6;
-constexpr std::uint32_t kChunks = 160;  // Ten shares of 16: two of each receiver.
+constexpr unsigned kScatterMembers = 6;
+constexpr std::uint32_t kScattered = 160;  // Ten shares of 16: two of each receiver.
 constexpr ScatterRepair::Room kRoom{.chunks_max = 16, .window = 64, .requests_at_source = 0};
 
 struct Sharer {
-    explicit Sharer(unsigned own) : peers{config_of(own, kMembers), prng} {
+    explicit Sharer(unsigned own) : peers{config_of(own, kScatterMembers), prng} {
         open.block = block(1);
-        open.chunks = kChunks;
-        open.have = ChunkSet{kChunks};
-        open.asked = ChunkSet{kChunks};
+        open.chunks = kScattered;
+        open.have = ChunkSet{kScattered};
+        open.asked = ChunkSet{kScattered};
         repair.begin(kStart, milliseconds{1});
     }
 
@@ -49,7 +49,7 @@ struct Sharer {
 
 TEST_CASE("each share of a block has one owner, and receivers have as many") {
     std::multiset<unsigned> owned;
-    for (unsigned own = 1; own < kMembers; ++own) {
+    for (unsigned own = 1; own < kScatterMembers; ++own) {
         Sharer sharer{own};
         for (int i = 0; i < 10; ++i) {
             const RepairRequest request = sharer.gather();

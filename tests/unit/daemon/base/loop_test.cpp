@@ -13,10 +13,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Pipe {
+struct LoopPipe {
     UniqueFd out;
     UniqueFd in;
-    Pipe() {
+    LoopPipe() {
         std::array<int, 2> ends{};
         if (::pipe(ends.data()) == 0) {
             out.reset(ends[0]);
@@ -88,8 +88,8 @@ TEST_CASE("an alarm is the last time it was set to") {
 
 TEST_CASE("a descriptor that is forgotten in the same round is not called any more") {
     Loop loop = make_loop();
-    const Pipe one;
-    const Pipe two;
+    const LoopPipe one;
+    const LoopPipe two;
     one.put();
     two.put();
     int calls = 0;
@@ -107,14 +107,14 @@ TEST_CASE("a descriptor that is forgotten in the same round is not called any mo
 
 TEST_CASE("a descriptor's number that is used again is another descriptor") {
     Loop loop = make_loop();
-    auto one = std::make_unique<Pipe>();
+    auto one = std::make_unique<LoopPipe>();
     one->put();
     int old_calls = 0;
     int new_calls = 0;
     REQUIRE(loop.watch(one->out.get(), EPOLLIN, [&](auto) { ++old_calls; }));
     loop.forget(one->out.get());
     one = nullptr;
-    const Pipe two;
+    const LoopPipe two;
     two.put();
     REQUIRE(loop.watch(two.out.get(), EPOLLIN, [&](auto) {
         ++new_calls;

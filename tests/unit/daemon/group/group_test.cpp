@@ -11,11 +11,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Instant kStart{};
-constexpr Instant kEnd = kStart + 300s;
+constexpr Instant kGroupStart{};
+constexpr Instant kGroupEnd = kGroupStart + 300s;
 
 /// All who can hear the root have said the same, and it is this.
-GroupVerdict common_verdict(const GroupWorld& world) {
+GroupVerdict verdict_of_all(const GroupWorld& world) {
     std::optional<GroupVerdict> common;
     for (std::size_t rank = 0; rank < world.size(); ++rank) {
         if (!world.reachable(rank)) {
@@ -36,7 +36,7 @@ GroupVerdict common_verdict(const GroupWorld& world) {
 
 void announce_all(GroupWorld& world) {
     for (std::size_t rank = 0; rank < world.size(); ++rank) {
-        world.at(kStart + 1ms * world.prng().below(200),
+        world.at(kGroupStart + 1ms * world.prng().below(200),
                  [&world, rank] { world.announce(rank); });
     }
 }
@@ -50,10 +50,10 @@ TEST_CASE("a group in which nothing fails agrees on ok, and hangs up") {
     CAPTURE(size, width, seed);
     GroupWorld world{size, width, seed};
     announce_all(world);
-    world.start(kStart + 50ms, 100s);
-    world.run(kEnd);
+    world.start(kGroupStart + 50ms, 100s);
+    world.run(kGroupEnd);
 
-    CHECK(common_verdict(world).state == VerdictState::ok);
+    CHECK(verdict_of_all(world).state == VerdictState::ok);
     CHECK(world.links() == 0);
     CHECK(world.node(0).outcomes.size() == size);
     for (std::size_t rank = 0; rank < size; ++rank) {
@@ -70,12 +70,12 @@ TEST_CASE("one node's failure is the verdict of all nodes, at once") {
     CAPTURE(seed);
     GroupWorld world{13, 2, seed};
     announce_all(world);
-    world.start(kStart, 100s);
+    world.start(kGroupStart, 100s);
     const std::size_t victim = world.prng().below(13);
-    world.at(kStart + 230ms, [&] { world.fail(victim, "/x: No space left on device"); });
-    world.run(kEnd);
+    world.at(kGroupStart + 230ms, [&] { world.fail(victim, "/x: No space left on device"); });
+    world.run(kGroupEnd);
 
-    const GroupVerdict verdict = common_verdict(world);
+    const GroupVerdict verdict = verdict_of_all(world);
     if (verdict.state != VerdictState::ok) {  // The others may have been faster.
         CHECK(verdict.sentence ==
               "node n" + std::to_string(victim) + ": /x: No space left on device");
@@ -91,10 +91,10 @@ TEST_CASE("contributions that together exceed a message fail the group") {
     GroupWorld world{1100, width, 1};
     world.say(direct ? Collective::cards : Collective::fence, width == 2 ? 8192 : 4096);
     announce_all(world);
-    world.start(kStart + 50ms, 100s);
-    world.run(kEnd);
+    world.start(kGroupStart + 50ms, 100s);
+    world.run(kGroupEnd);
 
-    const GroupVerdict verdict = common_verdict(world);
+    const GroupVerdict verdict = verdict_of_all(world);
     CHECK(verdict.state == VerdictState::failed);
     CHECK(verdict.blame == Blame::user);
     CHECK_THAT(verdict.sentence, Catch::Contains("too long for one message"));
@@ -105,13 +105,13 @@ TEST_CASE("two nodes that fail differently are both named") {
     const auto seed = GENERATE(range(1U, 20U));
     CAPTURE(seed);
     GroupWorld world{9, 2, seed};
-    world.start(kStart, 100s);
-    world.at(kStart + 900ms, [&] { world.fail(7, "disk full"); });
-    world.at(kStart + 1200ms, [&] { world.fail(3, "no permission"); });
-    world.run(kEnd);
-    CHECK(common_verdict(world).sentence ==
+    world.start(kGroupStart, 100s);
+    world.at(kGroupStart + 900ms, [&] { world.fail(7, "disk full"); });
+    world.at(kGroupStart + 1200ms, [&] { world.fail(3, "no permission"); });
+    world.run(kGroupEnd);
+    CHECK(verdict_of_all(world).sentence ==
           "node n3: no permission (and 1 more node: n7: disk full)");
-    CHECK(*world.node(0).settled_at <= kStart + 2200ms);
+    CHECK(*world.node(0).settled_at <= kGroupStart + 2200ms);
 }
 
 TEST_CASE("a daemon that does not run is named, and those below it learn the verdict") {
@@ -120,11 +120,11 @@ TEST_CASE("a daemon that does not run is named, and those below it learn the ver
     CAPTURE(dead, silent);
     GroupWorld world{15, 2, dead};
     announce_all(world);
-    world.at(kStart, [&] { silent ? world.cut(dead) : world.kill(dead); });
-    world.start(kStart + 1ms, 100s);
-    world.run(kEnd);
+    world.at(kGroupStart, [&] { silent ? world.cut(dead) : world.kill(dead); });
+    world.start(kGroupStart + 1ms, 100s);
+    world.run(kGroupEnd);
 
-    const GroupVerdict verdict = common_verdict(world);
+    const GroupVerdict verdict = verdict_of_all(world);
     CHECK(verdict.state == VerdictState::failed);
     CHECK(verdict.blame == Blame::node);
     const std::string name = std::to_string(dead);
@@ -135,7 +135,7 @@ TEST_CASE("a daemon that does not run is named, and those below it learn the ver
                       : ": Connection refused"));
     for (std::size_t rank = 0; rank < 15; ++rank) {
         if (world.reachable(rank)) {
-            CHECK(*world.node(rank).settled_at <= kStart + 8s);
+            CHECK(*world.node(rank).settled_at <= kGroupStart + 8s);
         }
     }
 }
@@ -149,7 +149,7 @@ TEST_CASE("a link that is reset while files are on their way is made once more")
         world.drop_failed();
     }
     announce_all(world);
-    world.start(kStart, 100s);
+    world.start(kGroupStart, 100s);
     const std::size_t victim = 1 + world.prng().below(12);
     bool is_reset = false;
     // As soon as the node above knows that all listen: from then on nothing but outcomes, the
@@ -164,15 +164,15 @@ TEST_CASE("a link that is reset while files are on their way is made once more")
             world.at(world.now() + 1ms, look);
         }
     };
-    world.at(kStart + 1ms, look);
-    world.run(kEnd);
+    world.at(kGroupStart + 1ms, look);
+    world.run(kGroupEnd);
     CHECK(is_reset);
-    const GroupVerdict verdict = common_verdict(world);
+    const GroupVerdict verdict = verdict_of_all(world);
     CAPTURE(verdict.sentence);
     CHECK(verdict.state == VerdictState::ok);
     CHECK(verdict.dropped.empty());
     CHECK(world.links() == 0);
-    CHECK(*world.node(0).settled_at <= kStart + 10s);
+    CHECK(*world.node(0).settled_at <= kGroupStart + 10s);
 }
 
 TEST_CASE("a chain of dead daemons delays the verdict, and changes nothing else") {
@@ -181,9 +181,9 @@ TEST_CASE("a chain of dead daemons delays the verdict, and changes nothing else"
         world.kill(dead);
     }
     announce_all(world);
-    world.start(kStart, 100s);
-    world.run(kEnd);
-    const GroupVerdict verdict = common_verdict(world);
+    world.start(kGroupStart, 100s);
+    world.run(kGroupEnd);
+    const GroupVerdict verdict = verdict_of_all(world);
     CHECK(verdict.state == VerdictState::failed);
     CHECK_THAT(verdict.sentence, Catch::Equals("node n1: Connection refused"));
     CHECK(world.links() == 0);
@@ -194,12 +194,12 @@ TEST_CASE("a node that never announces costs the stage, not for ever") {
     for (const std::size_t rank : {0U, 1U, 2U}) {
         world.announce(rank);
     }
-    world.start(kStart, 20s);
-    world.run(kEnd);
-    const GroupVerdict verdict = common_verdict(world);
+    world.start(kGroupStart, 20s);
+    world.run(kGroupEnd);
+    const GroupVerdict verdict = verdict_of_all(world);
     CHECK(verdict.state == VerdictState::failed);
     CHECK(verdict.sentence == "node n0: the stage was not done within StageTimeout");
-    CHECK(*world.node(3).settled_at <= kStart + 21s);
+    CHECK(*world.node(3).settled_at <= kGroupStart + 21s);
 }
 
 TEST_CASE("a node that the others wait for is named when the time is over") {
@@ -207,10 +207,10 @@ TEST_CASE("a node that the others wait for is named when the time is over") {
     for (const std::size_t rank : {0U, 1U, 3U}) {
         world.announce(rank);
     }
-    world.start(kStart, 20s);
-    world.at(kStart + 18s, [&] { world.time_is_over(0); });
-    world.run(kEnd);
-    CHECK(common_verdict(world).sentence == "node n2: did not do its part");
+    world.start(kGroupStart, 20s);
+    world.at(kGroupStart + 18s, [&] { world.time_is_over(0); });
+    world.run(kGroupEnd);
+    CHECK(verdict_of_all(world).sentence == "node n2: did not do its part");
 }
 
 TEST_CASE("nodes die and vanish at any moment: all who can hear the root agree, in time") {
@@ -224,7 +224,7 @@ TEST_CASE("nodes die and vanish at any moment: all who can hear the root agree, 
     bool any = false;
     for (std::size_t i = 0; i < faults && size > 1; ++i) {
         const std::size_t victim = 1 + draw.below(size - 1);
-        const Instant when = kStart + 1ms * draw.below(1500);
+        const Instant when = kGroupStart + 1ms * draw.below(1500);
         const std::uint64_t kind = draw.below(3);
         any = true;
         world.at(when, [&world, victim, kind] {
@@ -237,10 +237,10 @@ TEST_CASE("nodes die and vanish at any moment: all who can hear the root agree, 
             }
         });
     }
-    world.start(kStart, 200s);  // Longer than a daemon may be silent, several times.
-    world.run(kStart + 300s);
+    world.start(kGroupStart, 200s);  // Longer than a daemon may be silent, several times.
+    world.run(kGroupStart + 300s);
 
-    const GroupVerdict verdict = common_verdict(world);
+    const GroupVerdict verdict = verdict_of_all(world);
     if (!any) {
         CHECK(verdict.state == VerdictState::ok);
     }
@@ -248,7 +248,7 @@ TEST_CASE("nodes die and vanish at any moment: all who can hear the root agree, 
         if (!world.node(rank).dead && world.node(rank).group) {
             CAPTURE(rank);
             REQUIRE(world.node(rank).settled_at);
-            CHECK(*world.node(rank).settled_at <= kStart + 202s);
+            CHECK(*world.node(rank).settled_at <= kGroupStart + 202s);
         }
     }
 }
@@ -261,16 +261,17 @@ TEST_CASE("a wire-up that one node has lost begins anew on all") {
     announce_all(world);
     for (std::size_t i = draw.below(3) + 1; i > 0; --i) {
         const std::size_t who = draw.below(9);
-        world.at(kStart + 1ms * draw.below(700), [&world, who] { world.lose_wire_up(who); });
+        world.at(kGroupStart + 1ms * draw.below(700),
+                 [&world, who] { world.lose_wire_up(who); });
     }
-    world.start(kStart, 60s);
-    world.run(kEnd);
+    world.start(kGroupStart, 60s);
+    world.run(kGroupEnd);
 
-    const GroupVerdict verdict = common_verdict(world);
+    const GroupVerdict verdict = verdict_of_all(world);
     if (verdict.state == VerdictState::failed) {  // Some node was done by then.
         CHECK_THAT(verdict.sentence, Catch::Contains("the wire-up was lost"));
     }
-    CHECK(*world.node(0).settled_at <= kStart + 4s);
+    CHECK(*world.node(0).settled_at <= kGroupStart + 4s);
     CHECK(world.links() == 0);
 }
 
@@ -279,10 +280,10 @@ TEST_CASE("before anybody is done, a lost wire-up costs no stage") {
     CAPTURE(who);
     GroupWorld world{9, 2, 7};
     announce_all(world);
-    world.at(kStart + 100ms, [&] { world.lose_wire_up(who); });
-    world.start(kStart, 60s);
-    world.run(kEnd);
-    CHECK(common_verdict(world).state == VerdictState::ok);
+    world.at(kGroupStart + 100ms, [&] { world.lose_wire_up(who); });
+    world.start(kGroupStart, 60s);
+    world.run(kGroupEnd);
+    CHECK(verdict_of_all(world).state == VerdictState::ok);
     CHECK(world.node(8).epoch.cards_follow);
 }
 
@@ -291,15 +292,15 @@ TEST_CASE("the root dies: every node finds its own end, by a bound") {
     CAPTURE(when);
     GroupWorld world{10, 2, 5};
     announce_all(world);
-    world.at(kStart + 1ms * when, [&] { world.kill(0); });
-    world.start(kStart, 60s);
-    world.run(kEnd);
+    world.at(kGroupStart + 1ms * when, [&] { world.kill(0); });
+    world.start(kGroupStart, 60s);
+    world.run(kGroupEnd);
     for (std::size_t rank = 1; rank < world.size(); ++rank) {
         if (world.node(rank).group) {
             CAPTURE(rank);
             REQUIRE(world.node(rank).settled_at);
             CHECK(*world.node(rank).settled_at <=
-                  kStart + 1ms * when + 3 * BranchTimes{}.connect_max + 2s);
+                  kGroupStart + 1ms * when + 3 * BranchTimes{}.connect_max + 2s);
         }
     }
 }
@@ -313,9 +314,9 @@ TEST_CASE("a port that a member can't open is drawn again, until all can open it
     announce_all(world);
     world.take_ports(draw.below(size), {1, 2});
     world.take_ports(draw.below(size), {1, 3, 5});
-    world.start(kStart, 60s);
-    world.run(kEnd);
-    CHECK(common_verdict(world).state == VerdictState::ok);
+    world.start(kGroupStart, 60s);
+    world.run(kGroupEnd);
+    CHECK(verdict_of_all(world).state == VerdictState::ok);
     for (std::size_t rank = 0; rank < size; ++rank) {
         CHECK_FALSE(world.node(rank).taken.contains(world.node(rank).epoch.port));
         CHECK(world.node(rank).epoch.port == world.node(0).epoch.port);
@@ -326,9 +327,9 @@ TEST_CASE("where no port is free on all nodes one that asked for it is named") {
     GroupWorld world{7, 2, 5};
     announce_all(world);
     world.take_ports(6, {1, 2, 3, 4, 5, 6});
-    world.start(kStart, 60s);
-    world.run(kEnd);
-    CHECK(common_verdict(world).sentence == "node n6: no port is free");
+    world.start(kGroupStart, 60s);
+    world.run(kGroupEnd);
+    CHECK(verdict_of_all(world).sentence == "node n6: no port is free");
 }
 
 TEST_CASE("a daemon that pauses for less than the silence that is allowed ends nothing") {
@@ -337,10 +338,10 @@ TEST_CASE("a daemon that pauses for less than the silence that is allowed ends n
     CAPTURE(who, when);
     GroupWorld world{9, 2, 11};
     announce_all(world);
-    world.at(kStart + 1ms * when, [&] { world.freeze(who, 29s); });
-    world.start(kStart, 200s);
-    world.run(kEnd);
-    CHECK(common_verdict(world).state == VerdictState::ok);
+    world.at(kGroupStart + 1ms * when, [&] { world.freeze(who, 29s); });
+    world.start(kGroupStart, 200s);
+    world.run(kGroupEnd);
+    CHECK(verdict_of_all(world).state == VerdictState::ok);
 }
 
 TEST_CASE("a root that was away for too long blames itself, not those that waited for it") {
@@ -348,9 +349,9 @@ TEST_CASE("a root that was away for too long blames itself, not those that waite
     CAPTURE(seed);
     GroupWorld world{9, 2, seed};
     announce_all(world);
-    world.at(kStart + 300ms, [&] { world.freeze(0, 90s); });
-    world.start(kStart, 200s);
-    world.run(kEnd);
+    world.at(kGroupStart + 300ms, [&] { world.freeze(0, 90s); });
+    world.start(kGroupStart, 200s);
+    world.run(kGroupEnd);
     REQUIRE(world.node(0).group->verdict());
     CHECK_THAT(world.node(0).group->verdict()->sentence,
                Catch::StartsWith("node n0: stagecastd did not run for ") &&
@@ -365,12 +366,12 @@ TEST_CASE("a node that is not an ancestor is not accepted as parent") {
                    .places = {},
                    .plan = {},
                    .context_base = 0};
-    Group group{seat, {}, kStart, kStart + 10s};
-    CHECK_FALSE(group.on_parent(kStart, Rank{1}));
-    CHECK_FALSE(group.on_parent(kStart, Rank{5}));
-    CHECK(group.on_parent(kStart, Rank{2}));
-    CHECK(group.on_parent(kStart, Rank{0}));
-    CHECK_FALSE(group.on_message(kStart, Rank{2}, PulseMessage{}));
-    CHECK(group.on_message(kStart, Rank{0}, PulseMessage{}));
-    CHECK_FALSE(group.on_message(kStart, Rank{0}, SettledMessage{}));
+    Group group{seat, {}, kGroupStart, kGroupStart + 10s};
+    CHECK_FALSE(group.on_parent(kGroupStart, Rank{1}));
+    CHECK_FALSE(group.on_parent(kGroupStart, Rank{5}));
+    CHECK(group.on_parent(kGroupStart, Rank{2}));
+    CHECK(group.on_parent(kGroupStart, Rank{0}));
+    CHECK_FALSE(group.on_message(kGroupStart, Rank{2}, PulseMessage{}));
+    CHECK(group.on_message(kGroupStart, Rank{0}, PulseMessage{}));
+    CHECK_FALSE(group.on_message(kGroupStart, Rank{0}, SettledMessage{}));
 }

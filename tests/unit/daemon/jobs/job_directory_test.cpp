@@ -12,7 +12,7 @@ using namespace stage;
 
 namespace {
 
-constexpr Owner kUser{.uid = 2001, .gid = 2001};
+constexpr Owner kJobUser{.uid = 2001, .gid = 2001};
 constexpr bool kAllowRam = true;
 
 struct stat status_of(const std::string& path) {
@@ -85,13 +85,13 @@ TEST_CASE("a job's directory is the user's, and another user's of that number is
     const Scratch scratch;
     const auto root = open_stage_root(scratch.path(), kAllowRam);
     REQUIRE(root);
-    REQUIRE(make_job_directory(root->get(), 42, kUser));
+    REQUIRE(make_job_directory(root->get(), 42, kJobUser));
     const struct stat made = status_of(scratch.path() + "/42");
-    CHECK(made.st_uid == kUser.uid);
-    CHECK(made.st_gid == kUser.gid);
+    CHECK(made.st_uid == kJobUser.uid);
+    CHECK(made.st_gid == kJobUser.gid);
     CHECK((made.st_mode & 07777) == 0700);
-    CHECK(make_job_directory(root->get(), 42, kUser));
-    CHECK(owner_of(root->get(), 42)->uid == kUser.uid);
+    CHECK(make_job_directory(root->get(), 42, kJobUser));
+    CHECK(owner_of(root->get(), 42)->uid == kJobUser.uid);
     CHECK_FALSE(owner_of(root->get(), 43));
 
     const Owner other{.uid = 2002, .gid = 2002};
@@ -99,12 +99,12 @@ TEST_CASE("a job's directory is the user's, and another user's of that number is
     CHECK(make_job_directory(root->get(), 42, other));
     CHECK(owner_of(root->get(), 42)->uid == other.uid);
     CHECK(::access((scratch.path() + "/42/secret").c_str(), F_OK) != 0);
-    CHECK(make_job_directory(root->get(), 42, kUser));
-    CHECK(status_of(scratch.path() + "/.stagecast/left.42").st_uid == kUser.uid);
+    CHECK(make_job_directory(root->get(), 42, kJobUser));
+    CHECK(status_of(scratch.path() + "/.stagecast/left.42").st_uid == kJobUser.uid);
     CHECK(status_of(scratch.path() + "/.stagecast/left.42.1").st_uid == other.uid);
     CHECK((status_of(scratch.path() + "/.stagecast").st_mode & 07777) == 0700);
     scratch.link("42", "44");
-    CHECK(make_job_directory(root->get(), 44, kUser).error().cause() == EEXIST);
+    CHECK(make_job_directory(root->get(), 44, kJobUser).error().cause() == EEXIST);
 
     CHECK(numbered_directories(root->get()) == std::vector<std::string>{"42"});
 }
@@ -117,15 +117,15 @@ TEST_CASE("what a user mounts over a job's directory is neither entered nor take
     const Scratch scratch;
     const std::string answer = test::in_child([&]() -> std::string {
         const auto before = open_stage_root(scratch.path(), kAllowRam);
-        if (!before || !make_job_directory(before->get(), 42, kUser) ||
+        if (!before || !make_job_directory(before->get(), 42, kJobUser) ||
             !test::mount_small(scratch.path() + "/42", 1U << 20U)) {
             return "no mounts";
         }
         const auto root = open_stage_root(scratch.path(), kAllowRam);  // As it is there now.
         const Result<Owner> owner = owner_of(root->get(), 42);
         return (is_gone(owner) ? "gone" : owner.error().sentence()) + "; " +
-               make_job_directory(root->get(), 42, kUser).error().sentence() + "; " +
-               make_step_directory(root->get(), 42, 3, kUser).error().sentence() + "; " +
+               make_job_directory(root->get(), 42, kJobUser).error().sentence() + "; " +
+               make_step_directory(root->get(), 42, 3, kJobUser).error().sentence() + "; " +
                std::to_string(numbered_directories(root->get()).size());
     });
     if (answer != "no mounts") {
@@ -145,21 +145,21 @@ TEST_CASE("a step's directory is made with the user's rights, below what is the 
     static_cast<void>(::chmod(scratch.path().c_str(), 0755));
     const auto root = open_stage_root(scratch.path(), kAllowRam);
     REQUIRE(root);
-    CHECK_FALSE(make_step_directory(root->get(), 42, 3, kUser));  // No job.
-    REQUIRE(make_job_directory(root->get(), 42, kUser));
-    REQUIRE(make_step_directory(root->get(), 42, 3, kUser));
-    CHECK(status_of(scratch.path() + "/42/step.3").st_uid == kUser.uid);
-    CHECK(make_step_directory(root->get(), 42, 3, kUser));
+    CHECK_FALSE(make_step_directory(root->get(), 42, 3, kJobUser));  // No job.
+    REQUIRE(make_job_directory(root->get(), 42, kJobUser));
+    REQUIRE(make_step_directory(root->get(), 42, 3, kJobUser));
+    CHECK(status_of(scratch.path() + "/42/step.3").st_uid == kJobUser.uid);
+    CHECK(make_step_directory(root->get(), 42, 3, kJobUser));
 
     // A link that the user has made there is not followed, and its target's owner stays.
     const std::string elsewhere = scratch.directory("elsewhere", 0755);
     scratch.link(elsewhere, "42/step.4");
-    const Status refused = make_step_directory(root->get(), 42, 4, kUser);
+    const Status refused = make_step_directory(root->get(), 42, 4, kJobUser);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().blame() == Blame::user);
     CHECK(status_of(elsewhere).st_uid == 0);
     // And root is root again.
-    CHECK(make_job_directory(root->get(), 50, kUser));
+    CHECK(make_job_directory(root->get(), 50, kJobUser));
     CHECK(directory_names(42, 3) == std::vector<std::string>{"42", "step.3"});
     CHECK(directory_names(42, kWholeJob) == std::vector<std::string>{"42"});
 }

@@ -15,7 +15,7 @@
 namespace stage {
 namespace {
 
-constexpr Owner kUser{.uid = kUnknownUid, .gid = kUnknownUid};
+constexpr Owner kRootsUser{.uid = kUnknownUid, .gid = kUnknownUid};
 
 /// A job with a directory below the StageRoot of before, and that of today.
 class RootsWorld {
@@ -25,7 +25,7 @@ class RootsWorld {
         world.config.stage_root = before;
         const auto root = roots.to_stage(42);
         REQUIRE(root);
-        REQUIRE(make_job_directory(*root, 42, kUser));
+        REQUIRE(make_job_directory(*root, 42, kRootsUser));
         world.config.stage_root = today;
     }
     [[nodiscard]] static bool exists(const std::string& path) {

@@ -7,11 +7,11 @@ using namespace stage;
 
 namespace {
 
-constexpr StageKey kKey{.job_id = 42, .step_id = kWholeJob, .restart = 2};
+constexpr StageKey kRequeuedKey{.job_id = 42, .step_id = kWholeJob, .restart = 2};
 
 StageRequest request_of_requeued() {
     StageRequest request;
-    request.key = kKey;
+    request.key = kRequeuedKey;
     request.uid = 2001;
     request.gid = 2002;
     request.node_name = "n0";
@@ -35,11 +35,11 @@ bool is_confirmed(const SlurmJob& job, const std::string& node = "n1") {
 }  // namespace
 
 TEST_CASE("a request is of the stage that it names, and of no other") {
-    CHECK(is_request_of(request_of_requeued(), kKey));
-    StageKey other = kKey;
+    CHECK(is_request_of(request_of_requeued(), kRequeuedKey));
+    StageKey other = kRequeuedKey;
     other.restart = 1;
     CHECK_FALSE(is_request_of(request_of_requeued(), other));
-    CHECK_FALSE(is_request_of(std::nullopt, kKey));
+    CHECK_FALSE(is_request_of(std::nullopt, kRequeuedKey));
 }
 
 TEST_CASE("a confirmed request is announced in this node's name") {
@@ -47,7 +47,7 @@ TEST_CASE("a confirmed request is announced in this node's name") {
         confirmed_request(request_of_requeued(), "n0", "n1", SlurmAnswer{job_in_slurm()});
     REQUIRE(request);
     CHECK(request->node_name == "n1");
-    CHECK(request->key == kKey);
+    CHECK(request->key == kRequeuedKey);
     CHECK(request->uid == 2001);
     SlurmJob job = job_in_slurm();
     job.state = SlurmJobState::suspended;

@@ -14,7 +14,7 @@ using namespace stage;
 
 namespace {
 
-constexpr StageKey kKey{.job_id = 42, .step_id = kWholeJob, .restart = 1};
+constexpr StageKey kReportedKey{.job_id = 42, .step_id = kWholeJob, .restart = 1};
 
 /// Takes one order of a failure for slurmctld: it must name the job, and the reason.
 int hear_for_slurm(int fd) {
@@ -40,7 +40,7 @@ struct Reported {
     explicit Reported(ServicesWorld& world)
         : report{world.services->basics,
                  [this](std::function<void()> then) { progress_ends = std::move(then); },
-                 kKey,
+                 kReportedKey,
                  [] {}} {}
 
     bool fault() {

@@ -15,7 +15,7 @@
 namespace stage {
 namespace {
 
-constexpr StageKey kKey{.job_id = 42, .step_id = kWholeJob, .restart = 1};
+constexpr StageKey kUnbegunKey{.job_id = 42, .step_id = kWholeJob, .restart = 1};
 /// Long enough ago that the job is to be cancelled at once.
 constexpr Duration kLongAgo = std::chrono::seconds{60};
 
@@ -48,7 +48,7 @@ struct Awaited {
               world.services->basics.children,
               world.config,
               world.services->basics.log,
-              kKey,
+              kUnbegunKey,
               [this] { ++done; }} {}
 
     int done = 0;

@@ -38,7 +38,7 @@ std::string saying(Bytes bytes, const std::string& before = "") {
 constexpr const char* kNoFile = "\\001";  ///< Before a worker's words.
 constexpr const char* kHearing = "dd bs=1048576 count=1 <&3 >/dev/null 2>&1\n";
 
-class Owner final : public NodeRunOwner {
+class RunOwner final : public NodeRunOwner {
   public:
     void on_started() override {}
     void on_wire_up_part(Collective /*kind*/,
@@ -111,7 +111,7 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     order.plan.group_address = "239.255.77.7";
     order.plan.group_port = 41'001;
     order.deadline = world.loop().now() + std::chrono::seconds{60};
-    Owner owner;
+    RunOwner owner;
     NodeRun run{world.services->basics,
                 {.hosts = world.services->hosts,
                  .verdicts = world.services->verdicts,
@@ -145,7 +145,7 @@ TEST_CASE("a StageRoot that was closed to users meanwhile is the node's fault", 
     RunOrder order;
     order.request.key = {.job_id = 7, .step_id = kWholeJob};
     order.plan.nodes = {{"n0", "127.0.0.1"}};
-    Owner owner;
+    RunOwner owner;
     NodeRun run{world.services->basics,
                 {.hosts = world.services->hosts,
                  .verdicts = world.services->verdicts,

@@ -6,7 +6,7 @@
 namespace stage {
 namespace {
 
-class Owner final : public WireUpOwner {
+class CountedOwner final : public WireUpOwner {
   public:
     void on_prepared(std::vector<std::string> environment) override {
         CHECK(environment.empty());
@@ -29,7 +29,7 @@ class Owner final : public WireUpOwner {
 }  // namespace
 
 TEST_CASE("the worker starts at once, gives one card, and gets the table alone") {
-    Owner owner;
+    CountedOwner owner;
     TreeWireUp wire_up{owner};
     wire_up.begin();
     CHECK(owner.prepared == 1);

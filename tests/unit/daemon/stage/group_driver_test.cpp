@@ -9,7 +9,7 @@
 namespace stage {
 namespace {
 
-constexpr StageKey kKey{.job_id = 7, .step_id = kWholeJob, .restart = 0};
+constexpr StageKey kDrivenKey{.job_id = 7, .step_id = kWholeJob, .restart = 0};
 
 std::vector<std::byte> some_bytes() {
     return {std::byte{1}, std::byte{2}, std::byte{3}};
@@ -33,7 +33,7 @@ class DriverWorld {
             driver_.emplace(
                 world.services->basics,
                 GroupDriver::Resources{world.services->dialer, world.services->ports},
-                kKey,
+                kDrivenKey,
                 plan_of(nodes_),
                 Rank{0},
                 world.loop().now() + std::chrono::seconds{60},

@@ -19,7 +19,7 @@ using test::Spec;
 using test::Tar;
 using Names = std::vector<std::string>;
 
-std::string archive(const std::string& large = test::noise(2 * kBlockBytes)) {
+std::string archived(const std::string& large = test::noise(2 * kBlockBytes)) {
     return Tar{}.file("a", "first").file("d/large", large).symlink("l", "a").bytes();
 }
 
@@ -36,7 +36,7 @@ std::vector<Spec> unpacked(const Scratch& from, const Scratch& to, const std::st
 TEST_CASE("a received archive is offered to the cache and can be read") {
     const Scratch from;
     const Scratch to;
-    const std::string bytes = archive();
+    const std::string bytes = archived();
     const std::vector<Spec> specs = unpacked(from, to, bytes);
     const Offer offer{specs, content_of_bytes_in(bytes)};
     std::vector<CacheCandidate> kept;
@@ -61,7 +61,7 @@ TEST_CASE("where space is scarce an archive is not offered to the cache", "[root
     }
     const Scratch from;
     const Scratch to;
-    const std::string bytes = archive(test::noise(kBlockBytes));
+    const std::string bytes = archived(test::noise(kBlockBytes));
     const std::vector<Spec> specs = unpacked(from, to, bytes);
     const auto kept_on = [&](std::uint64_t disk) {
         return test::in_child([&]() -> std::string {
@@ -81,7 +81,7 @@ TEST_CASE("where space is scarce an archive is not offered to the cache", "[root
 TEST_CASE("an archive from the cache is unpacked, and served to others") {
     const Scratch from;
     const Scratch to;
-    const std::string bytes = archive();
+    const std::string bytes = archived();
     const std::vector<Spec> specs = unpacked(from, to, bytes);
     const Offer offer{specs, content_of_bytes_in(bytes)};
     Filled filled{specs, offer, from.write("cached", bytes)};
@@ -103,7 +103,7 @@ TEST_CASE("an archive from the cache is unpacked, and served to others") {
 TEST_CASE("a cache entry that is not the archive is not unpacked") {
     const Scratch from;
     const Scratch to;
-    const std::string bytes = archive();
+    const std::string bytes = archived();
     std::string other = bytes;
     other[512] = 'F';  // Still an archive, with other content in its first member.
     const std::string wrong =
@@ -150,7 +150,7 @@ TEST_CASE("a hostile archive is refused from the cache, too, and leaves nothing"
 TEST_CASE("ending the work while the cache is read ends the unpacking, too") {
     const Scratch from;
     const Scratch to;
-    const std::string bytes = archive();
+    const std::string bytes = archived();
     const std::vector<Spec> specs = unpacked(from, to, bytes);
     const Offer offer{specs, content_of_bytes_in(bytes)};
     {
@@ -165,7 +165,7 @@ TEST_CASE("an existing directory that is kept is not unpacked over") {
     const Scratch from;
     const Scratch to;
     to.write("t/mine", "mine");
-    const std::string bytes = archive();
+    const std::string bytes = archived();
     std::vector<Spec> specs = unpacked(from, to, bytes);
     specs[0].existing = Existing::keep;
     const Offer offer{specs, content_of_bytes_in(bytes)};

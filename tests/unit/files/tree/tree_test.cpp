@@ -67,7 +67,7 @@ std::string staging(const std::string& from, const std::string& root, Existing e
 }
 
 /// A tree with a file of 2.5 blocks between small ones.
-void write_some(const Scratch& from) {
+void write_tree(const Scratch& from) {
     from.write("t/a/small", "small");
     from.write("t/b/long", test::noise(5 * kBlockBytes / 2));
     from.write("t/c/last", "last");
@@ -155,7 +155,7 @@ TEST_CASE("holes stay holes, and are not sent") {
 TEST_CASE("an interrupted tree leaves nothing") {
     const Scratch from;
     const Scratch to;
-    write_some(from);
+    write_tree(from);
     make_directory(from.path("t/tight"), 0500);
     const std::vector<Spec> specs{{.source = from.path("t"), .root = to.path(), .below = "t"}};
     const auto blocks = object_of(specs);
@@ -174,7 +174,7 @@ TEST_CASE("an interrupted tree leaves nothing") {
 TEST_CASE("data are deferred until the index is here; all is read back") {
     const Scratch from;
     const Scratch to;
-    write_some(from);
+    write_tree(from);
     const std::vector<Spec> specs{{.source = from.path("t"), .root = to.path(), .below = "t"}};
     const auto blocks = object_of(specs);
     REQUIRE(blocks.size() == 5);
@@ -206,7 +206,7 @@ TEST_CASE("data are deferred until the index is here; all is read back") {
 TEST_CASE("an existing destination decides") {
     const Scratch from;
     const Scratch to;
-    write_some(from);
+    write_tree(from);
     to.write("t/old/file", "old");
     CHECK_THAT(staging(from.path("t"), to.path(), Existing::refuse),
                Contains(to.path("t") + ": exists already; remove it, or add keep"));
@@ -279,7 +279,7 @@ TEST_CASE("a link at the destination is replaced, not followed") {
     const Scratch from;
     const Scratch to;
     const Scratch elsewhere;
-    write_some(from);
+    write_tree(from);
     elsewhere.write("kept", "x");
     make_link(elsewhere.path(), to.path("t"));
     REQUIRE(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
@@ -292,7 +292,7 @@ TEST_CASE("a directory of an overlay's lower layer is replaced", "[root]") {
         return;
     }
     const Scratch from;
-    write_some(from);
+    write_tree(from);
     const Scratch scratch;
     const std::string below = scratch.path("below");
     const std::string answer = test::in_child([&]() -> std::string {
@@ -324,7 +324,7 @@ TEST_CASE("a directory of an overlay's lower layer is replaced", "[root]") {
 
 TEST_CASE("a source is not staged over itself, nor over what it lies in") {
     const Scratch place;
-    write_some(place);
+    write_tree(place);
     const std::vector<Spec> same{
         {.source = place.path("t"), .root = place.path(), .below = "t"}};
     const std::vector<Spec> around{
@@ -348,7 +348,7 @@ TEST_CASE("a source is not staged over itself, nor over what it lies in") {
 TEST_CASE("a killed worker's leftover is replaced, another user's name is not") {
     const Scratch from;
     const Scratch to;
-    write_some(from);
+    write_tree(from);
     to.write(".t.stagecast.42.0/a/b", "leftover");
     CHECK(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
     check_same(from.path("t"), to.path("t"));
