@@ -104,6 +104,7 @@ struct Config {
     /// The default is `encrypt`, because any local user can join a multicast group.
     Protection protection = Protection::encrypt;
     Transport transport = Transport::automatic;
+    WideArea wide_area = WideArea::automatic;
     Compress compress = Compress::automatic;
     StageFrom stage_from = StageFrom::spank;
     OnNodeFault on_node_fault = OnNodeFault::fail;

@@ -79,6 +79,7 @@ struct PortsKey {
 struct ChoiceKey {
     std::variant<Protection Config::*,
                  Transport Config::*,
+                 WideArea Config::*,
                  Compress Config::*,
                  StageFrom Config::*,
                  LogLevel Config::*,

@@ -107,6 +107,12 @@ constexpr std::array kKeys{
               "86400",
               "How long a ticket is good, at most. A job that waits in the queue needs one "
               "until it begins."},
+    ConfigKey{"WideArea",
+              ChoiceKey{&Config::wide_area},
+              "auto",
+              "auto: what goes to another cluster or comes from one goes by UDP with a rate "
+              "control for long paths, or by TCP where UDP does not pass. tcp: always by TCP; "
+              "one end of the path that says so suffices."},
     ConfigKey{"MaxBytes",
               SizeKey{&Config::max_bytes, 0, kAnySize},
               "0",

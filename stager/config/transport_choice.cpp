@@ -85,7 +85,8 @@ TransportChoice choose_transport(const TransportFacts& facts) {
 }
 
 std::string to_string(Way way, bool broadcasts, std::string_view fabric) {
-    return way == Way::relay                     ? "tcp unicast"
+    return fabric == "hop"                       ? "udp unicast"
+           : way == Way::relay                   ? "tcp unicast"
            : broadcasts                          ? "udp broadcast"
            : fabric == word_of(Transport::verbs) ? "verbs multicast"
                                                  : "udp multicast";

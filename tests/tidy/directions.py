@@ -52,10 +52,12 @@ MAY_INCLUDE = {
     "transport/run/passage": OBJECT + SETTINGS + ["transport/run/object"],
     "transport/udp": FABRIC,
     "transport/tcp": FABRIC,
+    # A leg's members have UDP and TCP.
+    "transport/hop": FABRIC + ["transport/udp", "transport/tcp"],
     "transport/verbs": FABRIC,
     # The list of all fabrics: the one room, beside its own, that names each.
     "transport/fabrics": FABRIC + SETTINGS + ["transport/udp", "transport/tcp"]
-    + ["transport/verbs"],
+    + ["transport/verbs", "transport/hop"],
     "pmix": BASE,
     "pmix/host": BASE + ["pmix"],
     "spank/host": REQUEST,

@@ -15,5 +15,7 @@ namespace stage {
 /// What a member opens for Transport=, the best first: the broadcast begins in the first that
 /// all members have, and a hand-over goes to the next.
 [[nodiscard]] std::vector<const Fabric*> fabrics_for(Transport transport);
+/// What both ends of a leg open, likewise.
+[[nodiscard]] std::vector<const Fabric*> fabrics_of_leg(WideArea wide_area);
 
 }  // namespace stage

@@ -69,6 +69,15 @@ constexpr auto words(Transport /*any*/) {
     return std::array<std::string_view, 4>{"auto", "udp", "tcp", "verbs"};
 }
 
+/// By what a leg between two clusters goes.
+enum class WideArea : std::uint8_t {
+    automatic = 0,  ///< By a hop over UDP if that passes, otherwise by TCP.
+    tcp = 1,
+};
+constexpr auto words(WideArea /*any*/) {
+    return std::array<std::string_view, 2>{"auto", "tcp"};
+}
+
 /// True if a broadcast may go by the relay where multicast does not reach every member.
 constexpr bool may_relay(Transport transport) {
     return transport == Transport::automatic || transport == Transport::verbs;

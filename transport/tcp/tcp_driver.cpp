@@ -280,6 +280,7 @@ void TcpDriver::connect(LinkEnd to) {
     links_.emplace(id,
                    Link{.connection = {UniqueFd{}, endpoints_.packet_bytes_max},
                         .to = to,
+                        .must_report_ready = true,
                         .awaits_write = true});
 }
 

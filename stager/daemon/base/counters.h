@@ -36,7 +36,7 @@ inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
 /// What workers here counted. They are users' processes, so each stage adds at most
 /// kWorkerCountMax to a number: made-up ones can't have it begin again at 0.
 struct WorkerCounts {
-    std::array<std::uint64_t, 3> by_fabric{};  ///< Workers, by kCountedFabrics.
+    std::array<std::uint64_t, 4> by_fabric{};  ///< Workers, by kCountedFabrics.
     std::uint64_t unreached = 0;               ///< Workers that did not hear their group.
     std::uint64_t bytes_here = 0;              ///< Bytes that were on this node already.
     std::uint64_t packets_sent = 0;
@@ -45,7 +45,7 @@ struct WorkerCounts {
     std::uint64_t packets_repaired = 0;
     std::uint64_t packets_rejected = 0;
 };
-inline constexpr std::array<std::string_view, 3> kCountedFabrics{"udp", "tcp", "verbs"};
+inline constexpr std::array<std::string_view, 4> kCountedFabrics{"udp", "tcp", "verbs", "hop"};
 inline constexpr std::uint64_t kWorkerCountMax = 1ULL << 44U;
 
 struct Counters {

@@ -92,7 +92,8 @@ Result<std::vector<Rail>> rails_for(const Config& config,
 Result<std::vector<Endpoint>> open_endpoints(const Config& config,
                                              const PortSupply& ports,
                                              const EndpointOrder& order) {
-    const std::vector<const Fabric*> fabrics = fabrics_for(order.transport);
+    const std::vector<const Fabric*> fabrics =
+        order.is_leg ? fabrics_of_leg(config.wide_area) : fabrics_for(order.transport);
     const bool has_multicast =
         !order.is_leg && std::ranges::any_of(fabrics, &Fabric::has_multicast);
     TRY(auto rails, rails_for(config, order, has_multicast));

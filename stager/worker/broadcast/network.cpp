@@ -20,6 +20,21 @@ std::vector<std::vector<std::byte>> places_in(const std::string& fabric,
     return places;
 }
 
+/// Those of the source, in its order, then those that only others have.
+std::vector<std::string> fabrics_in(const CardTable& cards, const Card& source) {
+    std::vector<std::string> names;
+    const auto add = [&names](const Card& card) {
+        for (const CardPlace& place : card.places) {
+            if (std::ranges::find(names, place.fabric) == names.end()) {
+                names.push_back(place.fabric);
+            }
+        }
+    };
+    add(source);
+    std::ranges::for_each(cards, add);
+    return names;
+}
+
 /// The first fabric of the card that the group uses.
 std::string first_of(const Card& card, const std::vector<std::string>& left_out) {
     const auto first = std::ranges::find_if(card.places, [&](const CardPlace& place) {
@@ -51,15 +66,15 @@ Result<Network> Network::among(const CardTable& cards,
     Network network;
     network.plan_ = std::move(plan);
     std::vector<std::string> left_out;
-    for (const CardPlace& place : source.places) {
-        const Fabric* fabric = fabric_called(place.fabric);
-        const auto endpoint = std::ranges::find(own, place.fabric, &Endpoint::fabric);
-        auto places = places_in(place.fabric, cards);
+    for (const std::string& name : fabrics_in(cards, source)) {
+        const Fabric* fabric = fabric_called(name);
+        const auto endpoint = std::ranges::find(own, name, &Endpoint::fabric);
+        auto places = places_in(name, cards);
         const auto objection =
             fabric != nullptr ? fabric->objection(places) : std::optional<Objection>{};
         if (objection) {
-            left_out.push_back(place.fabric);
-            network.objections_.push_back(place.fabric + ": " +
+            left_out.push_back(name);
+            network.objections_.push_back(name + ": " +
                                           describe(cards[objection->member.index()]) + ": " +
                                           objection->why);
         } else if (fabric != nullptr && endpoint != own.end() &&

@@ -1,0 +1,126 @@
+// Tests that a hop delivers every packet once, in spite of its path, and how fast it does.
+#include "transport/hop/hop_link.h"
+
+#include "tests/unit/hop/hop_world.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <string>
+
+namespace stage::hop {
+namespace {
+
+using namespace std::chrono_literals;
+using test::HopWorld;
+using test::number_in;
+using test::packet_no;
+
+constexpr std::size_t kPacket = 16'412;  ///< A relay's, sealed.
+
+/// Sends `packets` of kPacket from end 0 to end 1, as a relay does: a bounded backlog.
+Duration time_of_copy(const test::Path& path, std::uint32_t packets, std::uint64_t seed) {
+    HopWorld world{path, seed};
+    std::uint32_t pushed = 0;
+    world.ends[0].push(packet_no(0, 60), true);
+    world.ends[1].push(packet_no(0, 60), true);
+    world.on_turn = [&] {
+        while (pushed < packets && world.ends[0].backlog_bytes() < (128U << 10U)) {
+            world.ends[0].push(packet_no(pushed++, kPacket), false);
+        }
+    };
+    const Instant begun = world.now;
+    const bool is_done =
+        world.run(120s, [&] { return world.arrived[1].size() == packets + 1; });
+    return is_done ? world.now - begun : Duration::max();
+}
+
+double wire_time(const test::Path& path, std::uint32_t packets) {
+    const double pieces = static_cast<double>(packets) * 14;
+    const double bytes = static_cast<double>(packets) * (kPacket + 4) +
+                         pieces * (kPieceHeadBytes + test::kWireBytes);
+    return bytes / static_cast<double>(path.bytes_per_s);
+}
+
+TEST_CASE("packets arrive once, those with an order in it, whatever the path does") {
+    const char* const asked = std::getenv("HOP_SEEDS");  // NOLINT: one thread
+    const std::uint64_t seeds = asked != nullptr ? std::stoull(asked) : 60;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        CAPTURE(seed);
+        Prng prng{seed};
+        const test::Path path{
+            .bytes_per_s = 50'000 + prng.below(20'000'000),
+            .queue_bytes = 3'000 + prng.below(400'000),
+            .one_way = Duration{static_cast<Duration::rep>(prng.below(150'000'000))},
+            .loss_ppm = static_cast<std::uint32_t>(prng.below(200'000)),
+            .reorder_ppm = static_cast<std::uint32_t>(prng.below(200'000)),
+            .double_ppm = static_cast<std::uint32_t>(prng.below(100'000))};
+        HopWorld world{path, seed};
+        std::array<std::uint32_t, 2> ordered{};
+        std::array<std::vector<bool>, 2> plain;
+        std::array<std::uint32_t, 2> pushed{};
+        constexpr std::uint32_t kPackets = 60;
+        world.on_turn = [&] {
+            for (std::size_t from = 0; from < 2; ++from) {
+                while (pushed[from] < kPackets && world.ends[from].backlog_bytes() < 60'000) {
+                    const std::uint32_t number = pushed[from]++;
+                    world.ends[from].push(packet_no(number, 1 + prng.below(kPacket)),
+                                          number % 3 == 0);
+                }
+            }
+        };
+        REQUIRE(world.run(600s, [&] {
+            return world.arrived[0].size() >= kPackets && world.arrived[1].size() >= kPackets;
+        }));
+        for (std::size_t end = 0; end < 2; ++end) {
+            REQUIRE(world.arrived[end].size() == kPackets);
+            plain[end].resize(kPackets);
+            for (const auto& message : world.arrived[end]) {
+                const Bytes packet = Bytes{message}.subspan(kOrderBytes);
+                const std::uint32_t number = number_in(packet);
+                REQUIRE(number < kPackets);
+                REQUIRE_FALSE(plain[end][number]);
+                plain[end][number] = true;
+                REQUIRE(std::ranges::equal(packet, packet_no(number, packet.size())));
+                if (number % 3 == 0) {
+                    CHECK(number >= ordered[end]);
+                    ordered[end] = number;
+                }
+            }
+            CHECK(number_in(Bytes{world.arrived[end].front()}.subspan(kOrderBytes)) == 0);
+        }
+    }
+}
+
+TEST_CASE("a long path is filled, and chance losses do not slow it", "[hop]") {
+    constexpr std::uint32_t kPackets = 2000;  // 33 MB, 2.8 s at 100 Mbit/s
+    for (const auto& [rtt_ms, loss_ppm, most] : {std::tuple{10, 0U, 1.08},
+                                                 {50, 0U, 1.15},
+                                                 {150, 0U, 1.5},
+                                                 {50, 10'000U, 1.25},
+                                                 {50, 50'000U, 1.35},
+                                                 {150, 50'000U, 1.8}}) {
+        const Duration rtt = std::chrono::milliseconds{rtt_ms};
+        const test::Path path{.queue_bytes = std::max<std::uint64_t>(
+                                  65'536, 12'500ULL * static_cast<std::uint64_t>(rtt_ms)),
+                              .one_way = rtt / 2,
+                              .loss_ppm = loss_ppm};
+        const Duration took = time_of_copy(path, kPackets, 7);
+        const double share =
+            std::chrono::duration<double>(took).count() / wire_time(path, kPackets);
+        INFO(rtt_ms << " ms, " << loss_ppm << " ppm: " << share << " of the wire time");
+        CHECK(share < most);
+        WARN(rtt_ms << " ms, " << loss_ppm << " ppm: " << share);
+    }
+}
+
+TEST_CASE("an end that hears nothing any more says so") {
+    HopWorld world{{.loss_ppm = 1'000'000}, 1};
+    world.ends[0].push(packet_no(0, 100), true);
+    CHECK_FALSE(world.ends[0].is_over(world.now));
+    CHECK_FALSE(world.run(2s, [&] { return world.ends[0].is_over(world.now); }) == false);
+    CHECK(world.arrived[1].empty());
+}
+
+}  // namespace
+}  // namespace stage::hop

@@ -1,0 +1,93 @@
+#include "transport/hop/hop_socket.h"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace stage::hop {
+
+HopSocket::HopSocket(UniqueFd socket) : socket_{std::move(socket)}, slots_(kBatch) {
+}
+
+std::size_t HopSocket::receive(
+    DriverCounters& counters,
+    const std::function<void(const Address& from, Bytes datagram)>& hear) {
+    std::array<mmsghdr, kBatch> messages{};
+    std::array<iovec, kBatch> pieces{};
+    std::array<sockaddr_storage, kBatch> senders;
+    for (std::size_t i = 0; i < kBatch; ++i) {
+        pieces[i] = {.iov_base = slots_[i].data(), .iov_len = slots_[i].size()};
+        messages[i].msg_hdr.msg_name = &senders[i];
+        messages[i].msg_hdr.msg_namelen = sizeof senders[i];
+        messages[i].msg_hdr.msg_iov = &pieces[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    const int count = ::recvmmsg(socket_.get(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
+    ++counters.receive_calls;
+    for (std::size_t i = 0; std::cmp_less(i, count); ++i) {
+        const auto from = Address::from_socket(reinterpret_cast<const sockaddr*>(&senders[i]),
+                                               messages[i].msg_hdr.msg_namelen);
+        const bool is_whole = (messages[i].msg_hdr.msg_flags & MSG_TRUNC) == 0;
+        ++counters.packets_received;
+        counters.bytes_received += messages[i].msg_len;
+        if (from && is_whole) {
+            hear(*from, Bytes{slots_[i]}.first(messages[i].msg_len));
+        }
+    }
+    return static_cast<std::size_t>(std::max(count, 0));
+}
+
+void HopSocket::send(DriverCounters& counters,
+                     const SocketAddress& to,
+                     Bytes bytes,
+                     std::size_t datagram_bytes) {
+    counters.bytes_sent += bytes.size();
+    counters.packets_sent += (bytes.size() + datagram_bytes - 1) / datagram_bytes;
+    if (segments_ && bytes.size() > datagram_bytes) {
+        ++counters.send_calls;
+        if (send_together(to, bytes, datagram_bytes)) {
+            return;
+        }
+    }
+    for (std::size_t at = 0; at < bytes.size(); at += datagram_bytes) {
+        const Bytes one = bytes.subspan(at, std::min(datagram_bytes, bytes.size() - at));
+        ++counters.send_calls;
+        if (::sendto(socket_.get(), one.data(), one.size(), MSG_DONTWAIT, to.get(), to.length) <
+            0) {
+            ++counters.send_refused;
+        }
+    }
+}
+
+/// False if the kernel or the device can't cut a batch: then it is never asked again.
+bool HopSocket::send_together(const SocketAddress& to,
+                              Bytes bytes,
+                              std::size_t datagram_bytes) {
+    iovec piece{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+    msghdr message{};
+    message.msg_name = const_cast<sockaddr*>(to.get());
+    message.msg_namelen = to.length;
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_UDP;
+    header->cmsg_type = UDP_SEGMENT;
+    header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto segment = static_cast<std::uint16_t>(datagram_bytes);
+    std::memcpy(CMSG_DATA(header), &segment, sizeof segment);
+    if (::sendmsg(socket_.get(), &message, MSG_DONTWAIT) >= 0) {
+        return true;
+    }
+    segments_ = errno != EIO && errno != EINVAL && errno != EOPNOTSUPP;
+    return segments_;
+}
+
+}  // namespace stage::hop

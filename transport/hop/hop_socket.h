@@ -1,0 +1,44 @@
+// Sends and receives the datagrams of all hops of a member by its UDP socket.
+#pragma once
+
+#include "transport/base/address.h"
+#include "transport/fabric/driver.h"
+#include "transport/hop/hop_packet.h"
+#include "transport/os/unique_fd.h"
+
+#include <array>
+#include <functional>
+#include <vector>
+
+namespace stage::hop {
+
+class HopSocket {
+  public:
+    /// Datagrams of one call at most.
+    static constexpr std::size_t kBatch = 64;
+
+    explicit HopSocket(UniqueFd socket);
+
+    [[nodiscard]] int descriptor() const { return socket_.get(); }
+    /// Calls `hear` for each datagram that has arrived, in a bounded batch. Returns their
+    /// number.
+    std::size_t receive(DriverCounters& counters,
+                        const std::function<void(const Address& from, Bytes datagram)>& hear);
+    /// Sends `bytes` as datagrams of `datagram_bytes`, the last of which may be shorter: at most
+    /// kBatch. What the kernel does not take is lost.
+    void send(DriverCounters& counters,
+              const SocketAddress& to,
+              Bytes bytes,
+              std::size_t datagram_bytes);
+
+  private:
+    [[nodiscard]] bool send_together(const SocketAddress& to,
+                                     Bytes bytes,
+                                     std::size_t datagram_bytes);
+
+    UniqueFd socket_;
+    std::vector<std::array<std::byte, 2048>> slots_;
+    bool segments_ = true;  ///< The kernel cuts a batch (UDP_SEGMENT).
+};
+
+}  // namespace stage::hop
