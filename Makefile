@@ -470,7 +470,8 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
   removal/empty_directory removal/removal removal/subordinate_ids slurm/host_list \
   slurm/slurm_codec spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,\
   business_card host_message launch_channel)) \
-  transport/verbs/verbs_place.cpp
+  $(addprefix transport/,hop/hop_link.cpp hop/hop_packet.cpp hop/hop_rate.cpp \
+  hop/hop_receiver.cpp hop/hop_sender.cpp verbs/verbs_place.cpp)
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
 $(foreach one,$(fuzz_files),$(eval \
   $(BUILD)/fuzz/$(basename $(notdir $(one))): $(call objects,obj,$(one))))

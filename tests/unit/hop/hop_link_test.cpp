@@ -94,23 +94,22 @@ TEST_CASE("packets arrive once, those with an order in it, whatever the path doe
 
 TEST_CASE("a long path is filled, and chance losses do not slow it", "[hop]") {
     constexpr std::uint32_t kPackets = 2000;  // 33 MB, 2.8 s at 100 Mbit/s
-    for (const auto& [rtt_ms, loss_ppm, most] : {std::tuple{10, 0U, 1.08},
-                                                 {50, 0U, 1.15},
-                                                 {150, 0U, 1.5},
-                                                 {50, 10'000U, 1.25},
-                                                 {50, 50'000U, 1.35},
-                                                 {150, 50'000U, 1.8}}) {
+    for (const auto& [rtt_ms, loss_ppm, most] : {std::tuple{10U, 0U, 1.08},
+                                                 {50U, 0U, 1.15},
+                                                 {150U, 0U, 1.5},
+                                                 {50U, 10'000U, 1.25},
+                                                 {50U, 50'000U, 1.35},
+                                                 {150U, 50'000U, 1.8}}) {
         const Duration rtt = std::chrono::milliseconds{rtt_ms};
-        const test::Path path{.queue_bytes = std::max<std::uint64_t>(
-                                  65'536, 12'500ULL * static_cast<std::uint64_t>(rtt_ms)),
-                              .one_way = rtt / 2,
-                              .loss_ppm = loss_ppm};
+        const test::Path path{
+            .queue_bytes = std::max<std::uint64_t>(65'536, std::uint64_t{12'500} * rtt_ms),
+            .one_way = rtt / 2,
+            .loss_ppm = loss_ppm};
         const Duration took = time_of_copy(path, kPackets, 7);
         const double share =
             std::chrono::duration<double>(took).count() / wire_time(path, kPackets);
         INFO(rtt_ms << " ms, " << loss_ppm << " ppm: " << share << " of the wire time");
         CHECK(share < most);
-        WARN(rtt_ms << " ms, " << loss_ppm << " ppm: " << share);
     }
 }
 

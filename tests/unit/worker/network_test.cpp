@@ -21,9 +21,9 @@ struct Member {
     Card card;
 };
 
-Member member(std::uint16_t rank, Transport transport) {
+Member member_in(std::uint16_t rank, const std::vector<const Fabric*>& fabrics) {
     Member made;
-    for (const Fabric* fabric : fabrics_for(transport)) {
+    for (const Fabric* fabric : fabrics) {
         auto endpoint = fabric->open(plan_on_loopback());
         REQUIRE(endpoint);
         made.endpoints.push_back(*std::move(endpoint));
@@ -32,6 +32,10 @@ Member member(std::uint16_t rank, Transport transport) {
     REQUIRE(card);
     made.card = *std::move(card);
     return made;
+}
+
+Member member(std::uint16_t rank, Transport transport) {
+    return member_in(rank, fabrics_for(transport));
 }
 
 JoinPlan plan() {
@@ -88,6 +92,24 @@ TEST_CASE("a member without a device has the group do without it, and is named")
     const auto first = network->join(Multicast{}, 0);
     REQUIRE(first);
     CHECK(first->driver->name() == "udp");
+}
+
+TEST_CASE("a leg goes by TCP if one of its ends says WideArea=tcp, whichever that is") {
+    const auto joined_in = [&](WideArea of_source, WideArea of_other) {
+        Member source = member_in(0, fabrics_of_leg(of_source));
+        const Member other = member_in(1, fabrics_of_leg(of_other));
+        auto network =
+            Network::among({source.card, other.card}, std::move(source.endpoints), plan());
+        REQUIRE(network);
+        CHECK(network->relays());
+        CHECK(network->objections().size() == (of_source == of_other ? 0 : 1));
+        CHECK(network->join(Relay{}, 0));
+        return !network->join(Relay{}, 0);  // No fabric is left: it was by TCP.
+    };
+    CHECK_FALSE(joined_in(WideArea::automatic, WideArea::automatic));
+    CHECK(joined_in(WideArea::automatic, WideArea::tcp));
+    CHECK(joined_in(WideArea::tcp, WideArea::automatic));
+    CHECK(joined_in(WideArea::tcp, WideArea::tcp));
 }
 
 TEST_CASE("members that begin in different fabrics say so") {
