@@ -8,7 +8,8 @@ load lib/fault
 load lib/push
 
 setup_file() {
-  cluster_up 7 --cpus 2 --stagecast PushRoots=/var/tmp/images --stagecast PushFrom=n1,n2 --stagecast ConnectTimeout=2
+  cluster_up 7 --cpus 2 --stagecast PushRoots=/var/tmp/images --stagecast PushFrom=n1,n2 --stagecast ConnectTimeout=2 \
+    --stagecast MetricsFile=/run/lab/metrics/stagecast.prom
   head -c 32 /dev/urandom > "$CLUSTER_DIR/ab.key"
   settings n0 ClusterName=a ClusterKeys=b=/etc/stagecast/cluster.key Routes=b/n1=10.77.1.2,b/n2=10.77.1.3
   for node in n1 n2; do
@@ -50,6 +51,56 @@ nothing_left_on() {
   has image n{3..6}
   empty_on n0 n1 n2
   wait_for 20 nothing_left_on n1
+}
+
+# legs_by FABRIC: how many of n1's workers received by it.
+legs_by() {
+  lab on n1 bash -c 'mkdir -p /run/lab/metrics; rm -f /run/lab/metrics/*; kill -HUP "$(cat /run/lab/stagecastd.pid)"'
+  wait_for 10 lab on n1 test -s /run/lab/metrics/stagecast.prom
+  lab on n1 sed -n "s/^stagecast_workers_total{fabric=\"$1\"} //p" /run/lab/metrics/stagecast.prom
+}
+
+# goes_by FABRIC: a push to the nodes behind the gateway, whose leg goes by that.
+goes_by() {
+  local before after
+  before=$(legs_by "$1")
+  push n0 -w 'b:n[3-4]' image /var/tmp/images/ || { cat "$WORK/said"; return 1; }
+  has image n3 n4
+  after=$(legs_by "$1")
+  echo "legs by $1: $before, then $after"
+  [ "$after" = $((before + 1)) ] || return 1
+  for node in n3 n4; do lab on "$node" rm /var/tmp/images/image; done
+}
+
+@test "a leg goes by UDP, and by TCP where a firewall drops UDP or WideArea=tcp says so" {
+  input image 5000000
+  goes_by hop
+  lab on n1 iptables -A INPUT -p udp -s 10.77.1.1 -j DROP
+  goes_by tcp
+  lab on n1 iptables -D INPUT -p udp -s 10.77.1.1 -j DROP
+  settings n0 WideArea=tcp
+  goes_by tcp
+  without n0 WideArea
+  settings n1 WideArea=tcp
+  goes_by tcp
+  without n1 WideArea
+  goes_by hop
+}
+
+@test "UDP that is blocked in mid-transfer: the leg goes on by TCP" {
+  input image 60000000
+  lab on n0 bash -c 'echo RateMax=40mbit >> /etc/stagecast/stagecast.conf'
+  restart_daemon n0
+  local before
+  before=$(legs_by hop)
+  push n0 -w 'b:n[3-4]' image /var/tmp/images/ &
+  sleep 5
+  lab on n1 iptables -A INPUT -p udp -s 10.77.1.1 -j DROP
+  wait $! || { cat "$WORK/said"; false; }
+  lab on n1 iptables -D INPUT -p udp -s 10.77.1.1 -j DROP
+  without n0 RateMax
+  has image n3 n4
+  [ "$(legs_by hop)" = $((before + 1)) ]
 }
 
 @test "nodes of both clusters, and one that refuses: it is named with its cluster" {

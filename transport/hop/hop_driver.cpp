@@ -21,18 +21,11 @@ constexpr std::uint32_t kHopMark = 1U << 31U;
 constexpr std::size_t kUnprovedMax = 16;
 /// Calls to the socket in a turn: other hosts can send faster than the loop turns.
 constexpr int kReceivesMax = 16;
-constexpr Duration kHelloFirst = std::chrono::milliseconds{20};
-constexpr Duration kHelloMax = std::chrono::milliseconds{250};
-/// From the moment at which TCP stands, and that many RTTs.
-constexpr Duration kWaitForHop = std::chrono::milliseconds{50};
-constexpr int kWaitedRoundTrips = 2;
-/// Without either way.
-constexpr Duration kDialMax = std::chrono::seconds{3};
 /// An end that took no turn for so long was itself away.
 constexpr Duration kAway = std::chrono::milliseconds{200};
 /// A hop with less to send takes more.
 constexpr std::size_t kReadyBelow = std::size_t{128} << 10U;
-/// Copies of the last datagrams of a hop, of which nobody says that they have arrived.
+/// Copies of the last datagrams of a hop, whose arrival is not awaited.
 constexpr int kLastCopies = 3;
 
 timespec to_timespec(Instant at) {
@@ -163,7 +156,7 @@ void HopDriver::on_welcome(Instant now, const Address& from, Bytes datagram) {
     hop.link.begin(now,
                    {.to = answer->listener,
                     .datagram_bytes = std::min(datagram.size(), kLongDatagram),
-                    .round_trip = std::min<Duration>(took, kDialMax),
+                    .round_trip = std::min<Duration>(took, HopDial::kLongest),
                     .is_dialler = true});
 }
 
@@ -185,7 +178,7 @@ void HopDriver::on_confirm(Instant now, const Address& from, Bytes datagram) {
                    {.to = confirm->dialler,
                     .datagram_bytes = confirm->datagram_bytes,
                     .round_trip = std::min<Duration>(
-                        std::chrono::microseconds{confirm->round_trip_us}, kDialMax)});
+                        std::chrono::microseconds{confirm->round_trip_us}, HopDial::kLongest)});
 }
 
 /// Those that prove nothing are no members': the oldest of the same address goes.
@@ -216,33 +209,22 @@ void HopDriver::connect(LinkEnd to) {
     const Address& address = endpoints_.members[to.peer.index()];
     const auto own = random_value<std::uint64_t>();
     by_end_[to] = own;
-    hops_.emplace(
-        own,
-        Hop{.link = {own, endpoints_.rate_max},
-            .peer = address.to_socket(),
-            .address = address,
-            .to = to,
-            .dial = Dial{.begun_at = now, .hello_at = now, .hello_after = kHelloFirst}});
+    hops_.emplace(own,
+                  Hop{.link = {own, endpoints_.rate_max},
+                      .peer = address.to_socket(),
+                      .address = address,
+                      .to = to,
+                      .dial = HopDial{now}});
     endpoints_.tcp->connect(to);
-    dial(now, hops_.at(own));
+    greet(now, hops_.at(own));
     set_timer(now);
 }
 
-/// Both sizes each time but the first: what is answered first is used, and the longer one left
-/// first.
-void HopDriver::dial(Instant now, Hop& hop) {
-    Dial& dial = *hop.dial;
-    if (now < dial.hello_at) {
-        return;
-    }
+void HopDriver::greet(Instant now, Hop& hop) {
     const Hello hello{.dialler = hop.link.own(), .stamp = stamp(now)};
-    for (const std::size_t bytes : {kLongDatagram, kShortDatagram}) {
-        if (bytes == kLongDatagram || dial.hello_at != dial.begun_at) {
-            socket_.send(own_counters_, hop.peer, write_hello(hello, bytes), bytes);
-        }
+    for (const std::size_t bytes : hop.dial->take_hellos(now)) {
+        socket_.send(own_counters_, hop.peer, write_hello(hello, bytes), bytes);
     }
-    dial.hello_at = now + dial.hello_after;
-    dial.hello_after = std::min(2 * dial.hello_after, kHelloMax);
 }
 
 /// What became of TCP connections, where it is not yet decided which way a connection goes.
@@ -254,9 +236,7 @@ void HopDriver::hear_tcp(Instant now) {
         if (at == hops_.end()) {
             changes_.push_back(event);
         } else if (at->second.dial) {
-            Dial& dial = *at->second.dial;
-            dial.has_tcp_failed = event.kind != LinkEvent::Kind::ready;
-            dial.decided_at = now + kWaitForHop + kWaitedRoundTrips * event.round_trip;
+            at->second.dial->on_tcp(now, event);
         }
     }
 }
@@ -284,13 +264,16 @@ void HopDriver::look(Instant now, std::vector<ReceivedPacket>& packets) {
         const auto at = next++;
         Hop& hop = at->second;
         if (hop.dial) {
-            const bool is_decided = hop.dial->decided_at && now >= *hop.dial->decided_at;
-            if (is_decided && !hop.dial->has_tcp_failed) {
-                go_by_tcp(at);
-            } else if (is_decided || now >= hop.dial->begun_at + kDialMax) {
-                end(at, true);
-            } else {
-                dial(now, hop);
+            switch (hop.dial->way(now)) {
+                case HopDial::Way::tcp:
+                    go_by_tcp(at);
+                    break;
+                case HopDial::Way::none:
+                    end(at, true);
+                    break;
+                case HopDial::Way::open:
+                    greet(now, hop);
+                    break;
             }
             continue;
         }
@@ -313,34 +296,13 @@ void HopDriver::deliver(Hop& hop, std::vector<ReceivedPacket>& packets) {
     }
 }
 
-/// Datagrams of one size leave together.
 void HopDriver::flush(Instant now, Hop& hop) {
-    static thread_local std::array<std::byte, HopSocket::kBatch * kLongDatagram> batch;
-    std::size_t size = 0;   // Of each datagram but the last,
-    std::size_t used = 0;   // of all,
-    std::size_t count = 0;  // and how many they are.
-    const auto leave = [&] {
-        if (used > 0) {
-            socket_.send(own_counters_, hop.peer, Bytes{batch}.first(used), size);
-        }
-        used = count = 0;
-    };
+    DatagramBatch batch{socket_, own_counters_, hop.peer};
     std::array<std::byte, kLongDatagram> one;
     while (const std::size_t bytes = hop.link.next(now, one)) {
-        const bool is_full = count + 1 > HopSocket::kBatch || used + bytes > 65'000;
-        if (count > 0 && (is_full || bytes > size)) {
-            leave();
-        }
-        size = count == 0 ? bytes : size;
-        std::ranges::copy(std::span{one}.first(bytes),
-                          batch.begin() + static_cast<std::ptrdiff_t>(used));
-        used += bytes;
-        ++count;
-        if (bytes < size) {
-            leave();
-        }
+        batch.add(Bytes{one}.first(bytes));
     }
-    leave();
+    batch.leave();
     report_ready(hop);
 }
 
@@ -357,12 +319,7 @@ void HopDriver::report_ready(Hop& hop) {
 void HopDriver::set_timer(Instant now) {
     std::optional<Instant> first;
     for (const auto& [number, hop] : hops_) {
-        auto due = hop.link.deadline();
-        if (hop.dial) {
-            due = std::min({hop.dial->hello_at,
-                            hop.dial->begun_at + kDialMax,
-                            hop.dial->decided_at.value_or(hop.dial->hello_at)});
-        }
+        const auto due = hop.dial ? hop.dial->deadline() : hop.link.deadline();
         first = due ? std::min(first.value_or(*due), *due) : first;
     }
     itimerspec spec{};

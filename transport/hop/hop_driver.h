@@ -1,8 +1,7 @@
 // Sends and receives a session's packets by hops over UDP, or by TCP where UDP does not pass.
 //
-// A connection is begun both ways at once, and goes by UDP if that was answered when TCP has
-// stood for two RTTs: a firewall that drops UDP costs no more. A hop over which nothing is heard
-// any more ends as a connection does; the next one is begun both ways again, so that UDP which
+// A connection is begun both ways at once (hop_dial.h). A hop over which nothing is heard any
+// more ends as a connection does; the next one is begun both ways again, so that UDP which
 // is blocked in the middle is left, too. Everything else is as with TCP (tcp_driver.h): a peer
 // that connects here is known by the first packet that it proves to have sealed, and comes from
 // the address of its card.
@@ -10,6 +9,7 @@
 
 #include "transport/base/address.h"
 #include "transport/fabric/driver.h"
+#include "transport/hop/hop_dial.h"
 #include "transport/hop/hop_link.h"
 #include "transport/hop/hop_numbers.h"
 #include "transport/hop/hop_socket.h"
@@ -52,14 +52,6 @@ class HopDriver final : public Driver {
     [[nodiscard]] std::string name() const override { return is_used_ ? "hop" : "tcp"; }
 
   private:
-    /// A connection that this member begins both ways.
-    struct Dial {
-        Instant begun_at{};
-        Instant hello_at{};
-        Duration hello_after{};
-        std::optional<Instant> decided_at{};  ///< Then it goes by TCP, if that stands.
-        bool has_tcp_failed = false;
-    };
     struct Hop {
         HopLink link;
         SocketAddress peer;
@@ -67,7 +59,7 @@ class HopDriver final : public Driver {
         std::optional<LinkEnd> to{};  ///< Empty: not proved yet.
         std::uint32_t unproved = 0;
         bool must_report_ready = false;
-        std::optional<Dial> dial{};  ///< Until it is decided.
+        std::optional<HopDial> dial{};  ///< Until it is known which way it goes.
     };
     using Hops = std::map<std::uint64_t, Hop>;  ///< By this end's number.
 
@@ -78,7 +70,7 @@ class HopDriver final : public Driver {
     void on_confirm(Instant now, const Address& from, Bytes datagram);
     void make_room(const Address& from);
     void hear_tcp(Instant now);
-    void dial(Instant now, Hop& hop);
+    void greet(Instant now, Hop& hop);
     void go_by_tcp(Hops::iterator at);
     void look(Instant now, std::vector<ReceivedPacket>& packets);
     void deliver(Hop& hop, std::vector<ReceivedPacket>& packets);

@@ -5,13 +5,13 @@
 //   WELCOME  kind  dialler   stamp u32, listener u64                       padding
 //   CONFIRM  kind  listener  dialler u64, RTT u32 (us), datagram bytes u16
 //   PIECE    kind  to        number u32, message u32, index u8, count u8   payload
-//   ACK      kind  to        largest u32, delay u32 (us), runs u8, {missing u32, present u32}*
+//   ACK      kind  to        largest u32, delay u32, runs u8, {missing, present u32}*
 //   BYE      kind  to
 //
 // Network byte order. `dialler` and `listener` are 64 bits that each end draws for a connection;
 // a datagram carries that of the end which it goes to, so that a host which does not see the
 // path can forge none. Nothing of this is sealed: a message is (transport/seal), and a piece
-// that somebody on the path has changed makes its message one that does not open. A message,
+// that was changed on the way makes its message one that does not open. A message,
 // one packet of the session, goes in pieces of one size but the last; each piece that is sent
 // has a number of its own, also if it repeats one. docs/protocol/hop.md is normative.
 #pragma once

@@ -73,7 +73,7 @@ class HopRate {
     Instant shortest_at_{};
     std::uint64_t top_ = 0;  ///< The best rate when it last grew by a quarter.
     int flat_rounds_ = 0;    ///< Rounds since.
-    std::size_t phase_ = 0;  ///< Of cruising.
+    std::size_t phase_ = 0;  ///< The place in the cycle of cruising.
     Instant phase_at_{};
     Instant measured_until_{};
 };

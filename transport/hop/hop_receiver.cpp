@@ -15,8 +15,8 @@ constexpr int kAcksOfRoundTrip = 4;
 constexpr std::uint32_t kPiecesOfAck = 64;
 /// Runs of numbers that are remembered: what is forgotten counts as lost, and comes again.
 constexpr std::size_t kRunsKept = 1024;
-/// Bytes of messages that are not given on yet. A member requests fewer; what a broken one sends
-/// beyond that is as if it had not arrived.
+/// Bytes of messages that are not given on yet. A member requests fewer; what a broken one
+/// sends beyond that is as if it had not arrived.
 constexpr std::size_t kHeldMax = std::size_t{64} << 20U;
 
 }  // namespace

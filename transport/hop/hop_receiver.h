@@ -54,9 +54,9 @@ class HopReceiver {
     std::optional<Instant> ack_at_;
     std::uint32_t since_ack_ = 0;
     std::map<std::uint32_t, Partial> partial_;
-    std::size_t held_bytes_ = 0;          ///< Of partial and waiting messages.
+    std::size_t held_bytes_ = 0;          ///< What partial and waiting messages take.
     std::uint32_t complete_below_ = 0;    ///< All messages below were whole.
-    std::set<std::uint32_t> complete_{};  ///< And these.
+    std::set<std::uint32_t> complete_{};  ///< Those beyond that were whole.
     std::uint32_t next_order_ = 1;
     std::map<std::uint32_t, std::vector<std::byte>> early_;  ///< By order.
     std::vector<std::vector<std::byte>> unproved_;  ///< Before the first with an order.

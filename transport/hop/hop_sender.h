@@ -67,7 +67,7 @@ class HopSender {
     /// A piece that is under way.
     struct Flying {
         PieceOf piece;
-        std::uint32_t bytes = 0;  ///< Of its datagram.
+        std::uint32_t bytes = 0;  ///< The size of its datagram.
         Instant sent_at{};
         std::uint64_t delivered = 0;  ///< By then, and when that was.
         Instant delivered_at{};

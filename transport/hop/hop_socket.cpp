@@ -90,4 +90,24 @@ bool HopSocket::send_together(const SocketAddress& to,
     return segments_;
 }
 
+void DatagramBatch::add(Bytes datagram) {
+    if (used_ > 0 && (datagram.size() > size_ || used_ + datagram.size() > room_.size() ||
+                      used_ / size_ >= HopSocket::kBatch)) {
+        leave();
+    }
+    size_ = used_ == 0 ? datagram.size() : size_;
+    std::ranges::copy(datagram, room_.begin() + static_cast<std::ptrdiff_t>(used_));
+    used_ += datagram.size();
+    if (datagram.size() < size_) {
+        leave();
+    }
+}
+
+void DatagramBatch::leave() {
+    if (used_ > 0) {
+        socket_.send(counters_, to_, Bytes{room_}.first(used_), size_);
+    }
+    used_ = 0;
+}
+
 }  // namespace stage::hop

@@ -24,8 +24,8 @@ class HopSocket {
     /// number.
     std::size_t receive(DriverCounters& counters,
                         const std::function<void(const Address& from, Bytes datagram)>& hear);
-    /// Sends `bytes` as datagrams of `datagram_bytes`, the last of which may be shorter: at most
-    /// kBatch. What the kernel does not take is lost.
+    /// Sends `bytes` as datagrams of `datagram_bytes`, the last of which may be shorter: at
+    /// most kBatch. What the kernel does not take is lost.
     void send(DriverCounters& counters,
               const SocketAddress& to,
               Bytes bytes,
@@ -39,6 +39,26 @@ class HopSocket {
     UniqueFd socket_;
     std::vector<std::array<std::byte, 2048>> slots_;
     bool segments_ = true;  ///< The kernel cuts a batch (UDP_SEGMENT).
+};
+
+/// Datagrams to one address that leave together, as long as they are of one size.
+class DatagramBatch {
+  public:
+    /// All must outlive it.
+    DatagramBatch(HopSocket& socket, DriverCounters& counters, const SocketAddress& to)
+        : socket_{socket}, counters_{counters}, to_{to} {}
+
+    /// Requires at most kLongDatagram bytes.
+    void add(Bytes datagram);
+    void leave();
+
+  private:
+    HopSocket& socket_;
+    DriverCounters& counters_;
+    const SocketAddress& to_;
+    std::array<std::byte, 45 * kLongDatagram> room_;  ///< Below UDP's 65,507.
+    std::size_t used_ = 0;
+    std::size_t size_ = 0;  ///< The size of each but the last.
 };
 
 }  // namespace stage::hop

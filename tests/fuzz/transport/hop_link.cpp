@@ -1,8 +1,7 @@
 // Fuzzes one end of a hop with datagrams, times and packets to send.
 //
 // The input is a list of events: a byte that says what happens, then what that needs. Whatever
-// datagrams come, the end holds no more than its bounds, says when it is to be called again, and
-// what it sends can be read.
+// datagrams come, the end says when it is to be called again, and what it sends can be read.
 #include "transport/hop/hop_link.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -41,7 +41,7 @@ class Pair {
             places.push_back(place->bytes);
         }
         if (is_udp_blocked) {
-            deaf_ = UniqueFd{::dup(endpoints[0].descriptors.back().get())};
+            unread_ = UniqueFd{::dup(endpoints[0].descriptors.back().get())};
             auto other = fabric.open(
                 {.rails = {{.name = "lo", .address = *Address::parse("127.0.0.1", 0)}},
                  .ports = {.lent = {}, .open_to_all = {{0, 0}}}});
@@ -116,7 +116,7 @@ class Pair {
     std::array<std::vector<LinkEvent>, 2> events;
 
   private:
-    UniqueFd deaf_;
+    UniqueFd unread_;
 };
 
 /// Member 1 connects, as a relay's child; member 0 answers with OFFER and DATA.
