@@ -23,6 +23,10 @@ constexpr Duration kShortestFor = std::chrono::seconds{10};
 constexpr Duration kMeasureFor = std::chrono::milliseconds{200};
 /// For a path that is not a long one: below that the host's own clock is what is measured.
 constexpr Duration kRoundTripMin = std::chrono::microseconds{100};
+/// What an acknowledgement, a burst and two wake-ups take together, beside the RTT.
+constexpr Duration kGathered = std::chrono::milliseconds{5};
+/// A round and a phase of cruising are no shorter: in less time hosts' pauses are measured.
+constexpr Duration kRoundMin = std::chrono::milliseconds{20};
 
 std::uint64_t times(std::uint64_t value, double factor) {
     return static_cast<std::uint64_t>(static_cast<double>(value) * factor);
@@ -44,7 +48,7 @@ void HopRate::begin(Instant now, Duration round_trip) {
 }
 
 void HopRate::on_delivery(Instant now, const Delivery& delivery) {
-    count_round(delivery);
+    count_round(now, delivery);
     learn_rate(delivery);
     const bool is_stale = learn_round_trip(now, delivery.round_trip);
     look_for_the_top(delivery);
@@ -52,9 +56,10 @@ void HopRate::on_delivery(Instant now, const Delivery& delivery) {
 }
 
 /// A round ends when something is delivered that left after the round began.
-void HopRate::count_round(const Delivery& delivery) {
-    is_new_round_ = delivery.delivered_before >= round_ends_at_;
+void HopRate::count_round(Instant now, const Delivery& delivery) {
+    is_new_round_ = delivery.delivered_before >= round_ends_at_ && now - round_at_ >= kRoundMin;
     if (is_new_round_) {
+        round_at_ = now;
         round_ends_at_ = delivery.delivered;
         ++round_;
     }
@@ -121,7 +126,7 @@ void HopRate::move_on(Instant now, const Delivery& delivery, bool is_stale) {
 
 /// Each phase takes an RTT.
 void HopRate::cruise(Instant now) {
-    if (now - phase_at_ >= shortest_) {
+    if (now - phase_at_ >= std::max(shortest_, kRoundMin)) {
         phase_ = (phase_ + 1) % kCruiseGains.size();
         phase_at_ = now;
     }
@@ -160,14 +165,14 @@ std::uint64_t HopRate::bytes_per_s() const {
     return rate_max_ > 0 ? std::min(rate, rate_max_) : rate;
 }
 
-/// Beside the path's own what an acknowledgement takes together.
 std::uint64_t HopRate::window() const {
     const double gain = state_ == State::measure ? 0.5
                         : state_ == State::start ? kStartGain
                                                  : kWindowGain;
     const std::uint64_t fewest = kFewestDatagrams * datagram_bytes_;
     const std::uint64_t first = kFirstDatagrams * datagram_bytes_;
-    return std::max(times(path_bytes(), gain) + (state_ == State::measure ? 0 : fewest),
+    const std::uint64_t gathered = times(most_delivered(), seconds(kGathered));
+    return std::max(times(path_bytes() + gathered, gain),
                     state_ == State::start ? first : fewest);
 }
 

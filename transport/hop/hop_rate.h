@@ -48,7 +48,7 @@ class HopRate {
     enum class State : std::uint8_t { start, drain, cruise, measure };
     static constexpr std::size_t kRounds = 10;
 
-    void count_round(const Delivery& delivery);
+    void count_round(Instant now, const Delivery& delivery);
     void learn_rate(const Delivery& delivery);
     [[nodiscard]] bool learn_round_trip(Instant now, Duration sample);
     void look_for_the_top(const Delivery& delivery);
@@ -68,6 +68,7 @@ class HopRate {
     std::uint64_t rate_round_ = 0;
     std::uint64_t round_ = 0;
     std::uint64_t round_ends_at_ = 0;  ///< Bytes delivered.
+    Instant round_at_{};
     bool is_new_round_ = false;
     Duration shortest_{};
     Instant shortest_at_{};

@@ -95,21 +95,25 @@ TEST_CASE("packets arrive once, those with an order in it, whatever the path doe
 
 TEST_CASE("a long path is filled, and chance losses do not slow it", "[hop]") {
     constexpr std::uint32_t kPackets = 2000;  // 33 MB, 2.8 s at 100 Mbit/s
-    for (const auto& [rtt_ms, loss_ppm, most] : {std::tuple{10U, 0U, 1.08},
-                                                 {50U, 0U, 1.15},
-                                                 {150U, 0U, 1.5},
-                                                 {50U, 10'000U, 1.25},
-                                                 {50U, 50'000U, 1.35},
-                                                 {150U, 50'000U, 1.8}}) {
-        const Duration rtt = std::chrono::milliseconds{rtt_ms};
-        const test::Path path{
-            .queue_bytes = std::max<std::uint64_t>(65'536, std::uint64_t{12'500} * rtt_ms),
-            .one_way = rtt / 2,
-            .loss_ppm = loss_ppm};
+    for (const auto& [rtt, loss_ppm, wake, most] :
+         {std::tuple{Duration{200us}, 0U, Duration{1us}, 1.15},
+          {200us, 0U, 2ms, 1.35},
+          {200us, 10'000U, 2ms, 1.35},
+          {10ms, 0U, 1us, 1.08},
+          {50ms, 0U, 1ms, 1.15},
+          {150ms, 0U, 1us, 1.5},
+          {50ms, 10'000U, 1us, 1.25},
+          {50ms, 50'000U, 1us, 1.35},
+          {150ms, 50'000U, 2ms, 1.8}}) {
+        const auto path_bytes = static_cast<std::uint64_t>(rtt / 1us) * 25 / 2;
+        const test::Path path{.queue_bytes = std::max<std::uint64_t>(65'536, path_bytes),
+                              .one_way = rtt / 2,
+                              .loss_ppm = loss_ppm,
+                              .wake = wake};
         const Duration took = time_of_copy(path, kPackets, 7);
         const double share =
             std::chrono::duration<double>(took).count() / wire_time(path, kPackets);
-        INFO(rtt_ms << " ms, " << loss_ppm << " ppm: " << share << " of the wire time");
+        INFO(rtt / 1us << " us, " << loss_ppm << " ppm: " << share << " of the wire time");
         CHECK(share < most);
     }
 }

@@ -22,6 +22,7 @@ struct Path {
     std::uint32_t loss_ppm = 0;
     std::uint32_t reorder_ppm = 0;  ///< By up to a quarter of the delay.
     std::uint32_t double_ppm = 0;
+    Duration wake = std::chrono::microseconds{1};  ///< The ends act at multiples of it.
 };
 
 inline constexpr std::size_t kWireBytes = 66;  ///< Ethernet, IP and UDP around a datagram.
@@ -107,7 +108,8 @@ class HopWorld {
         if (!under_way_.empty()) {
             next = std::min(next, under_way_.begin()->first);
         }
-        now = std::max(next, now + std::chrono::microseconds{1});
+        const auto turns = (next - Instant{} + path_.wake - Duration{1}) / path_.wake;
+        now = std::max(Instant{turns * path_.wake}, now + path_.wake);
         while (!under_way_.empty() && under_way_.begin()->first <= now) {
             const auto datagram = under_way_.extract(under_way_.begin());
             const Bytes bytes = datagram.mapped().bytes;
