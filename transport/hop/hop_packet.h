@@ -8,8 +8,8 @@
 //   ACK      kind  to        largest u32, delay u32, runs u8, {missing, present u32}*
 //   BYE      kind  to
 //
-// Network byte order. `dialler` and `listener` are 64 bits that each end draws for a connection;
-// a datagram carries that of the end which it goes to, so that a host which does not see the
+// Network byte order. `dialler` and `listener` are 64 bits, one of each end of a connection; a
+// datagram carries that of the end which it goes to, so that a host which does not see the
 // path can forge none. Nothing of this is sealed: a message is (transport/seal), and a piece
 // that was changed on the way makes its message one that does not open. A message,
 // one packet of the session, goes in pieces of one size but the last; each piece that is sent

@@ -54,7 +54,7 @@ TEST_CASE("a worker's counts are added, as far as one can have counted") {
     counted.node.fabric = "\"made up";
     counted.node.packets_lost = std::numeric_limits<std::uint64_t>::max();
     count_worker(counts, counted);
-    CHECK(counts.by_fabric == std::array<std::uint64_t, 3>{0, 1, 0});
+    CHECK(counts.by_fabric == std::array<std::uint64_t, 4>{0, 1, 0, 0});
     CHECK(counts.unreached == 2);
     CHECK(counts.bytes_here == 10);
     CHECK(counts.packets_lost == 3 + kWorkerCountMax);
