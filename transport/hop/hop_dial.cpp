@@ -9,6 +9,8 @@ constexpr Duration kHelloMax = std::chrono::milliseconds{250};
 /// After TCP stands, and two RTTs: the hosts may be busy.
 constexpr Duration kWait = std::chrono::milliseconds{50};
 constexpr int kWaitedRoundTrips = 2;
+/// After TCP was refused, maybe by this host's own firewall: UDP's answer may need an RTT yet.
+constexpr Duration kWaitAlone = std::chrono::seconds{1};
 constexpr std::array kSizes{kLongDatagram, kShortDatagram};
 
 }  // namespace
@@ -25,7 +27,8 @@ std::span<const std::size_t> HopDial::take_hellos(Instant now) {
 
 void HopDial::on_tcp(Instant now, const LinkEvent& event) {
     has_tcp_failed_ = event.kind != LinkEvent::Kind::ready;
-    decided_at_ = now + kWait + kWaitedRoundTrips * event.round_trip;
+    decided_at_ =
+        now + (has_tcp_failed_ ? kWaitAlone : kWait + kWaitedRoundTrips * event.round_trip);
 }
 
 HopDial::Way HopDial::way(Instant now) const {

@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint32_t kHopMark = 1U << 31U;
 /// For one address. Its users are in the way of no other node.
 constexpr std::size_t kUnprovedMax = 16;
+/// A member sends its first packet at once.
+constexpr Duration kUnprovedFor = std::chrono::seconds{10};
 /// Calls to the socket in a turn: other hosts can send faster than the loop turns.
 constexpr int kReceivesMax = 16;
 /// An end that took no turn for so long was itself away.
@@ -174,6 +176,7 @@ void HopDriver::on_confirm(Instant now, const Address& from, Bytes datagram) {
                                 .address = from})
                    .first->second;
     hop.unproved = kHopMark | next_unproved_++;
+    hop.begun_at = now;
     hop.link.begin(now,
                    {.to = confirm->dialler,
                     .datagram_bytes = confirm->datagram_bytes,
@@ -279,7 +282,8 @@ void HopDriver::look(Instant now, std::vector<ReceivedPacket>& packets) {
         }
         hop.link.on_time(now);
         deliver(hop, packets);
-        if (hop.link.is_over(now)) {
+        const bool is_idle = !hop.to && now >= hop.begun_at + kUnprovedFor;
+        if (is_idle || hop.link.is_over(now)) {
             end(at, true);
             continue;
         }

@@ -58,6 +58,7 @@ class HopDriver final : public Driver {
         Address address;
         std::optional<LinkEnd> to{};  ///< Empty: not proved yet.
         std::uint32_t unproved = 0;
+        Instant begun_at{};
         bool must_report_ready = false;
         std::optional<HopDial> dial{};  ///< Until it is known which way it goes.
     };

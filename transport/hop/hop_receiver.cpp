@@ -18,6 +18,9 @@ constexpr std::size_t kRunsKept = 1024;
 /// Bytes of messages that are not given on yet. A member requests fewer; what a broken one
 /// sends beyond that is as if it had not arrived.
 constexpr std::size_t kHeldMax = std::size_t{64} << 20U;
+/// Messages beyond the first one that is not whole: 16 KiB each, so 1 GiB. A peer that leaves out
+/// numbers makes this end remember no more.
+constexpr std::uint32_t kMessagesAhead = 1U << 16U;
 
 }  // namespace
 
@@ -30,7 +33,9 @@ void HopReceiver::on_piece(Instant now, const Piece& piece) {
     const bool is_last = piece.index + 1 == piece.count;
     const bool fits =
         is_last ? piece.payload.size() <= piece_bytes_ : piece.payload.size() == piece_bytes_;
-    if (!fits || held_bytes_ + piece.count * piece_bytes_ > kHeldMax) {
+    const bool is_ahead =
+        piece.message > complete_below_ && piece.message - complete_below_ > kMessagesAhead;
+    if (!fits || is_ahead || held_bytes_ + piece.count * piece_bytes_ > kHeldMax) {
         return;
     }
     const std::uint64_t number = expand(largest_, piece.number);
