@@ -18,8 +18,8 @@ constexpr std::size_t kRunsKept = 1024;
 /// Bytes of messages that are not given on yet. A member requests fewer; what a broken one
 /// sends beyond that is as if it had not arrived.
 constexpr std::size_t kHeldMax = std::size_t{64} << 20U;
-/// Messages beyond the first one that is not whole: 16 KiB each, so 1 GiB. A peer that leaves out
-/// numbers makes this end remember no more.
+/// Messages beyond the first one that is not whole: 16 KiB each, so 1 GiB. A peer that leaves
+/// out numbers makes this end remember no more.
 constexpr std::uint32_t kMessagesAhead = 1U << 16U;
 
 }  // namespace
