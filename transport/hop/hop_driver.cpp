@@ -371,6 +371,7 @@ HopDriver::Hops::iterator HopDriver::found(LinkEnd to) {
 /// Packets that it delivered in this turn stay until the next.
 void HopDriver::end(Hops::iterator at, bool is_reported) {
     const auto to = at->second.to;
+    at->second.must_report_ready = false;
     at->second.link.end();
     flush(read_clock(), at->second);
     if (to) {
