@@ -136,10 +136,17 @@ std::uint64_t HopRate::most_delivered() const {
     return *std::ranges::max_element(rates_);
 }
 
+/// What a few control packets have delivered at the start shows nothing of the path.
+std::uint64_t HopRate::known_rate() const {
+    const std::uint64_t first = times(kFirstDatagrams * datagram_bytes_,
+                                      1 / seconds(std::max(shortest_, kRoundTripMin)));
+    const bool is_first = state_ == State::start || most_delivered() == 0;
+    return is_first ? std::max(first, most_delivered()) : most_delivered();
+}
+
 /// What the path holds without a queue.
 std::uint64_t HopRate::path_bytes() const {
-    const std::uint64_t rate = most_delivered();
-    return rate > 0 ? times(rate, seconds(shortest_)) : kFirstDatagrams * datagram_bytes_;
+    return times(known_rate(), seconds(shortest_));
 }
 
 double HopRate::gain() const {
@@ -157,10 +164,7 @@ double HopRate::gain() const {
 }
 
 std::uint64_t HopRate::bytes_per_s() const {
-    const std::uint64_t known = most_delivered();
-    const std::uint64_t first = times(kFirstDatagrams * datagram_bytes_,
-                                      1 / seconds(std::max(shortest_, kRoundTripMin)));
-    const std::uint64_t rate = std::max<std::uint64_t>(times(known > 0 ? known : first, gain()),
+    const std::uint64_t rate = std::max<std::uint64_t>(times(known_rate(), gain()),
                                                        2 * std::uint64_t{datagram_bytes_});
     return rate_max_ > 0 ? std::min(rate, rate_max_) : rate;
 }

@@ -56,6 +56,7 @@ class HopRate {
     void cruise(Instant now);
     [[nodiscard]] std::uint64_t path_bytes() const;
     [[nodiscard]] std::uint64_t most_delivered() const;
+    [[nodiscard]] std::uint64_t known_rate() const;
     [[nodiscard]] double gain() const;
 
     std::uint32_t datagram_bytes_;

@@ -18,6 +18,12 @@ constexpr std::size_t kRunsKept = 1024;
 /// Bytes of messages that are not given on yet. A member requests fewer; what a broken one
 /// sends beyond that is as if it had not arrived.
 constexpr std::size_t kHeldMax = std::size_t{64} << 20U;
+/// What is held before the first message with an order: any host of a member can be the sender.
+constexpr std::size_t kHeldUnproved = std::size_t{256} << 10U;
+/// What remembering a message takes beside its bytes.
+constexpr std::size_t kBeside = 64;
+/// Messages with an order that come before their turn: a member has fewer control packets.
+constexpr std::uint32_t kOrdersAhead = 1U << 14U;
 /// Messages beyond the first one that is not whole: 16 KiB each, so 1 GiB. A peer that leaves
 /// out numbers makes this end remember no more.
 constexpr std::uint32_t kMessagesAhead = 1U << 16U;
@@ -33,9 +39,7 @@ void HopReceiver::on_piece(Instant now, const Piece& piece) {
     const bool is_last = piece.index + 1 == piece.count;
     const bool fits =
         is_last ? piece.payload.size() <= piece_bytes_ : piece.payload.size() == piece_bytes_;
-    const bool is_ahead =
-        piece.message > complete_below_ && piece.message - complete_below_ > kMessagesAhead;
-    if (!fits || is_ahead || held_bytes_ + piece.count * piece_bytes_ > kHeldMax) {
+    if (!fits || !has_room_for(piece)) {
         return;
     }
     const std::uint64_t number = expand(largest_, piece.number);
@@ -51,6 +55,17 @@ void HopReceiver::on_piece(Instant now, const Piece& piece) {
     ++since_ack_;
     const Instant due = since_ack_ >= kPiecesOfAck ? now : now + ack_delay_;
     ack_at_ = std::min(ack_at_.value_or(due), due);
+}
+
+/// The first message that is not whole always has: all others may wait for it.
+bool HopReceiver::has_room_for(const Piece& piece) const {
+    if (piece.message == complete_below_ || partial_.contains(piece.message)) {
+        return true;
+    }
+    const bool is_ahead =
+        piece.message > complete_below_ && piece.message - complete_below_ > kMessagesAhead;
+    const std::size_t most = next_order_ > 1 ? kHeldMax : kHeldUnproved;
+    return !is_ahead && held_bytes_ + piece.count * piece_bytes_ + kBeside <= most;
 }
 
 /// False if it has arrived before.
@@ -127,13 +142,12 @@ void HopReceiver::give(std::vector<std::byte> message) {
     if (!in.ok() || in.left() == 0) {
         return;
     }
-    held_bytes_ += message.size();
-    if (order == 0) {
-        (next_order_ > 1 ? whole_ : unproved_).push_back(std::move(message));
+    if (order != 0 && (order < next_order_ || order - next_order_ > kOrdersAhead)) {
         return;
     }
-    if (order < next_order_) {
-        held_bytes_ -= message.size();
+    held_bytes_ += message.size() + kBeside;
+    if (order == 0) {
+        (next_order_ > 1 ? whole_ : unproved_).push_back(std::move(message));
         return;
     }
     early_.insert_or_assign(order, std::move(message));
@@ -148,7 +162,7 @@ void HopReceiver::give(std::vector<std::byte> message) {
 
 void HopReceiver::take(std::vector<std::vector<std::byte>>& messages) {
     for (auto& message : whole_) {
-        held_bytes_ -= message.size();
+        held_bytes_ -= message.size() + kBeside;
         messages.push_back(std::move(message));
     }
     whole_.clear();

@@ -40,6 +40,7 @@ class HopReceiver {
         std::uint64_t here = 0;  ///< A bit for each piece.
     };
 
+    [[nodiscard]] bool has_room_for(const Piece& piece) const;
     [[nodiscard]] bool note_number(std::uint64_t number);
     [[nodiscard]] bool is_complete(std::uint32_t message) const;
     void complete(std::uint32_t message);

@@ -102,7 +102,7 @@ class HopSender {
     std::uint64_t delivered_ = 0;
     Instant delivered_at_{};
     Instant first_sent_at_{};
-    std::uint64_t limited_until_ = 0;  ///< Bytes delivered.
+    std::uint64_t limited_until_ = 1;  ///< Bytes delivered; a connection begins with little.
     Instant paced_at_{};
     bool is_bursting_ = false;
     Duration smoothed_{};
