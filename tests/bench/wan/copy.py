@@ -3,8 +3,13 @@
 
 The server writes the file and answers its last byte; the sender prints the seconds from the call of
 connect() to that answer.
+
+A flow without an end, beside which others are measured:  copy.py count PORT | flow HOST PORT CONTROL
+
+The counter prints how many bytes have come whenever it reads a line.
 """
 
+import select
 import socket
 import struct
 import sys
@@ -23,13 +28,17 @@ def tcp(control=None):
     return one
 
 
-def serve(port, path):
+def accept(port):
     listener = tcp()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("0.0.0.0", int(port)))
     listener.listen()
     print("ready", flush=True)
-    with listener.accept()[0] as link, open(path, "wb") as out:
+    return listener.accept()[0]
+
+
+def serve(port, path):
+    with accept(port) as link, open(path, "wb") as out:
         left = struct.unpack("!Q", link.recv(8, socket.MSG_WAITALL))[0]
         while left:
             piece = link.recv(1 << 20)
@@ -54,5 +63,30 @@ def send(host, port, control, path):
     print(f"{time.monotonic() - begun:.4f}")
 
 
+def count(port):
+    total = 0
+    with accept(port) as link:
+        while True:
+            ready = select.select([link, sys.stdin], [], [])[0]
+            if link in ready:
+                piece = link.recv(1 << 20)
+                if not piece:
+                    return
+                total += len(piece)
+            if sys.stdin in ready:
+                if not sys.stdin.readline():
+                    return
+                print(total, flush=True)
+
+
+def flow(host, port, control):
+    zeros = bytes(1 << 20)
+    with tcp(control) as link:
+        link.connect((host, int(port)))
+        print("ready", flush=True)
+        while True:
+            link.sendall(zeros)
+
+
 if __name__ == "__main__":
-    {"serve": serve, "send": send}[sys.argv[1]](*sys.argv[2:])
+    {"serve": serve, "send": send, "count": count, "flow": flow}[sys.argv[1]](*sys.argv[2:])
