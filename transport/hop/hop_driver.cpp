@@ -23,8 +23,10 @@ constexpr std::size_t kUnprovedMax = 16;
 constexpr Duration kUnprovedFor = std::chrono::seconds{10};
 /// Calls to the socket in a turn: other hosts can send faster than the loop turns.
 constexpr int kReceivesMax = 16;
-/// An end that took no turn for so long was itself away.
+/// An end whose turn was due so long ago was itself away.
 constexpr Duration kAway = std::chrono::milliseconds{200};
+/// Until this host has sent something of what fills the socket's buffer.
+constexpr Duration kRefusedFor = std::chrono::milliseconds{1};
 /// A hop with less to send takes more.
 constexpr std::size_t kReadyBelow = std::size_t{128} << 10U;
 /// Copies of the last datagrams of a hop, whose arrival is not awaited.
@@ -43,8 +45,7 @@ HopDriver::HopDriver(HopEndpoints endpoints)
       socket_{std::move(endpoints_.socket)},
       timer_{::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)},
       numbers_{random_value<ListenerNumbers::Secret>()},
-      begun_at_{read_clock()},
-      turned_at_{begun_at_} {
+      begun_at_{read_clock()} {
     invariant(timer_.get() >= 0 && endpoints_.tcp != nullptr, "a hop has a timer and TCP");
 }
 
@@ -81,17 +82,17 @@ Status HopDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
     delivered_.clear();
     TRY(endpoints_.tcp->receive(packets, readable));
     const Instant now = read_clock();
-    if (const Duration away = now - std::exchange(turned_at_, now); away > kAway) {
-        for (auto& [number, hop] : hops_) {
-            hop.link.forgive(now, away);
-        }
-    }
     for (int call = 0; readable.peers && call < kReceivesMax; ++call) {
         const auto heard = [&](const Address& from, Bytes datagram) {
             hear(now, from, datagram);
         };
         if (socket_.receive(own_counters_, heard) < HopSocket::kBatch) {
             break;
+        }
+    }
+    if (due_ && now > *due_ + kAway) {
+        for (auto& [number, hop] : hops_) {
+            hop.link.forgive(now, now - *due_);
         }
     }
     hear_tcp(now);
@@ -208,6 +209,10 @@ void HopDriver::connect(LinkEnd to) {
     if (by_end_.contains(to)) {
         return;
     }
+    if (silent_.erase(to) > 0) {
+        endpoints_.tcp->connect(to);
+        return;
+    }
     const Instant now = read_clock();
     const Address& address = endpoints_.members[to.peer.index()];
     const auto own = random_value<std::uint64_t>();
@@ -284,6 +289,9 @@ void HopDriver::look(Instant now, std::vector<ReceivedPacket>& packets) {
         deliver(hop, packets);
         const bool is_idle = !hop.to && now >= hop.begun_at + kUnprovedFor;
         if (is_idle || hop.link.is_over(now)) {
+            if (hop.to && hop.link.is_silent(now)) {
+                silent_.insert(*hop.to);
+            }
             end(at, true);
             continue;
         }
@@ -303,10 +311,17 @@ void HopDriver::deliver(Hop& hop, std::vector<ReceivedPacket>& packets) {
 void HopDriver::flush(Instant now, Hop& hop) {
     DatagramBatch batch{socket_, own_counters_, hop.peer};
     std::array<std::byte, kLongDatagram> one;
-    while (const std::size_t bytes = hop.link.next(now, one)) {
+    while (!batch.is_refused()) {
+        const std::size_t bytes = hop.link.next(now, one);
+        if (bytes == 0) {
+            break;
+        }
         batch.add(Bytes{one}.first(bytes));
     }
     batch.leave();
+    if (batch.is_refused()) {
+        hop.link.pause(now + kRefusedFor);
+    }
     report_ready(hop);
 }
 
@@ -326,6 +341,7 @@ void HopDriver::set_timer(Instant now) {
         const auto due = hop.dial ? hop.dial->deadline() : hop.link.deadline();
         first = due ? std::min(first.value_or(*due), *due) : first;
     }
+    due_ = first;
     itimerspec spec{};
     if (first) {
         spec.it_value = to_timespec(std::max(*first, now));

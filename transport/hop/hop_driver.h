@@ -1,10 +1,10 @@
 // Sends and receives a session's packets by hops over UDP, or by TCP where UDP does not pass.
 //
 // A connection is begun both ways at once (hop_dial.h). A hop over which nothing is heard any
-// more ends as a connection does; the next one is begun both ways again, so that UDP which
-// is blocked in the middle is left, too. Everything else is as with TCP (tcp_driver.h): a peer
-// that connects here is known by the first packet that it proves to have sealed, and comes from
-// the address of its card.
+// more ends as a connection does, and the next one there is begun by TCP alone, so that UDP
+// which is blocked or throttled once the hop stands is left, too. Everything else is as with
+// TCP (tcp_driver.h): a peer that connects here is known by the first packet that it proves to
+// have sealed, and comes from the address of its card.
 #pragma once
 
 #include "transport/base/address.h"
@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace stage::hop {
@@ -93,7 +94,9 @@ class HopDriver final : public Driver {
     std::vector<LinkEvent> changes_;
     std::vector<std::vector<std::byte>> delivered_;  ///< In this turn.
     Instant begun_at_{};
-    Instant turned_at_{};
+    std::optional<Instant> due_;  ///< The next turn.
+    /// Over the last hop there nothing was heard any more: what is begun next goes by TCP.
+    std::set<LinkEnd> silent_;
     bool is_used_ = false;
     DriverCounters own_counters_;
     mutable DriverCounters counters_;  ///< Both ways', when they were asked for.

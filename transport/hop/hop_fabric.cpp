@@ -48,6 +48,7 @@ Result<Endpoint> HopFabric::open(const EndpointPlan& plan) const {
                                      .dscp = plan.dscp,
                                      .buffer_bytes = plan.buffer_bytes,
                                      .force_buffer = plan.force_buffer,
+                                     .carries_blocks = true,
                                      .is_holder = plan.holds_ports};
     TRY(auto socket, open_on_port(plan.ports, [&](const PortRun& run) {
             return udp::open_peer_socket(plan.rails.front().address, run, options);

@@ -94,7 +94,7 @@ std::optional<Instant> HopLink::deadline() const {
 }
 
 bool HopLink::is_over(Instant now) const {
-    return has_gone_ || (stands() && now >= silent_at());
+    return has_gone_ || is_silent(now) || sender_.is_narrowed(now, kSilence);
 }
 
 Instant HopLink::silent_at() const {

@@ -35,7 +35,8 @@ class HopLink {
     /// A PIECE, an ACK or a BYE to this end.
     void on_datagram(Instant now, Kind kind, Bytes datagram);
     void on_time(Instant now) { sender_.on_time(now); }
-    /// This end was away for that long: the other one is not to blame.
+    /// This end was away for that long, and has seen what arrived meanwhile: the other
+    /// end is not to blame.
     void forgive(Instant now, Duration absence) {
         heard_at_ = std::min(heard_at_ + absence, now);
     }
@@ -47,8 +48,13 @@ class HopLink {
     /// Appends the packets that have arrived, each behind kOrderBytes.
     void take(std::vector<std::vector<std::byte>>& packets) { receiver_.take(packets); }
 
-    /// True if the other end has gone, or was not heard for too long.
+    /// True if the other end has gone, or was not heard for too long, or if the path carries
+    /// datagrams of this size no more.
     [[nodiscard]] bool is_over(Instant now) const;
+    /// True if the other end was not heard for too long.
+    [[nodiscard]] bool is_silent(Instant now) const { return stands() && now >= silent_at(); }
+    /// Nothing leaves before `until`: the host takes no more.
+    void pause(Instant until) { sender_.pause(until); }
     [[nodiscard]] std::size_t backlog_bytes() const { return sender_.backlog_bytes(); }
     /// When the connection began: later ones contain what waits in queues.
     [[nodiscard]] Duration round_trip() const {

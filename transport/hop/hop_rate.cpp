@@ -19,6 +19,8 @@ constexpr std::array kCruiseGains{1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
 /// A rate that has grown by less within a round is the same rate.
 constexpr double kGrowth = 1.25;
 constexpr int kFlatRounds = 3;
+/// A queue that is too short for the start loses a third and more of a round; chance does not.
+constexpr double kMuchLost = 0.2;
 constexpr Duration kShortestFor = std::chrono::seconds{10};
 constexpr Duration kMeasureFor = std::chrono::milliseconds{200};
 /// For a path that is not a long one: below that the host's own clock is what is measured.
@@ -59,6 +61,11 @@ void HopRate::on_delivery(Instant now, const Delivery& delivery) {
 void HopRate::count_round(Instant now, const Delivery& delivery) {
     is_new_round_ = delivery.delivered_before >= round_ends_at_ && now - round_at_ >= kRoundMin;
     if (is_new_round_) {
+        const auto lost = static_cast<double>(delivery.lost - lost_before_);
+        const auto arrived = static_cast<double>(delivery.delivered - delivered_before_);
+        is_lossy_ = lost > kMuchLost * (lost + arrived);
+        lost_before_ = delivery.lost;
+        delivered_before_ = delivery.delivered;
         round_at_ = now;
         round_ends_at_ = delivery.delivered;
         ++round_;
@@ -94,13 +101,15 @@ bool HopRate::learn_round_trip(Instant now, Duration sample) {
 }
 
 void HopRate::look_for_the_top(const Delivery& delivery) {
-    if (state_ != State::start || !is_new_round_ || delivery.is_source_limited) {
+    // (What lost much was not too little.)
+    const bool is_limited = delivery.is_source_limited && !is_lossy_;
+    if (state_ != State::start || !is_new_round_ || is_limited) {
         return;
     }
     if (most_delivered() >= times(top_, kGrowth)) {
         top_ = most_delivered();
         flat_rounds_ = 0;
-    } else if (++flat_rounds_ >= kFlatRounds) {
+    } else if (++flat_rounds_ >= kFlatRounds || is_lossy_) {
         state_ = State::drain;
     }
 }
@@ -176,7 +185,7 @@ std::uint64_t HopRate::window() const {
     const std::uint64_t fewest = kFewestDatagrams * datagram_bytes_;
     const std::uint64_t first = kFirstDatagrams * datagram_bytes_;
     const std::uint64_t gathered = times(most_delivered(), seconds(kGathered));
-    return std::max(times(path_bytes() + gathered, gain),
+    return std::max(times(path_bytes(), gain) + gathered,
                     state_ == State::start ? first : fewest);
 }
 

@@ -5,9 +5,10 @@
 // product is what the path holds without a queue; twice that may be under way. Loss is no sign
 // of congestion, because on a long path it is mostly chance; a queue is one, because it makes
 // no delivery faster. It starts by sending 2.89 times what was delivered, until three RTTs in a
-// row have delivered no more, drains the queue that this made, and then cruises: in one of
-// eight RTTs it tries a quarter more, and in the next one that much less. Without a new
-// shortest RTT for ten seconds it leaves the path half empty for one, to measure it again.
+// row have delivered no more, or one that has lost much, drains the queue that this made, and
+// then cruises: in one of eight RTTs it tries a quarter more, and in the next one that much
+// less. Without a new shortest RTT for ten seconds it leaves the path half empty for one, to
+// measure it again.
 #pragma once
 
 #include "transport/base/units.h"
@@ -21,6 +22,7 @@ namespace stage::hop {
 struct Delivery {
     std::uint64_t delivered = 0;         ///< Bytes so far.
     std::uint64_t delivered_before = 0;  ///< When the newest of these pieces left.
+    std::uint64_t lost = 0;              ///< Bytes so far.
     Duration interval{};                 ///< Between the two; 0: too short to say anything.
     Duration round_trip{};               ///< 0: not measured.
     std::uint64_t in_flight = 0;         ///< Bytes that are still under way.
@@ -75,6 +77,10 @@ class HopRate {
     Instant shortest_at_{};
     std::uint64_t top_ = 0;  ///< The best rate when it last grew by a quarter.
     int flat_rounds_ = 0;    ///< Rounds since.
+    /// Lost and delivered when the round began.
+    std::uint64_t lost_before_ = 0;
+    std::uint64_t delivered_before_ = 0;
+    bool is_lossy_ = false;  ///< The round that has ended lost much.
     std::size_t phase_ = 0;  ///< The place in the cycle of cruising.
     Instant phase_at_{};
     Instant measured_until_{};

@@ -19,6 +19,8 @@ constexpr std::uint32_t kProbes = 2;
 /// What leaves at one wake-up, as time at the present rate; and what a late wake-up makes up.
 constexpr Duration kBurst = std::chrono::milliseconds{1};
 constexpr Duration kLateMax = std::chrono::milliseconds{4};
+/// Long datagrams that chance does not lose while short ones arrive.
+constexpr std::uint32_t kNarrowLosses = 8;
 /// At the end of a connection.
 constexpr std::uint32_t kLastPieces = 64;
 
@@ -65,7 +67,7 @@ std::vector<std::vector<std::byte>> HopSender::take_back() {
 }
 
 void HopSender::end() {
-    lose(flying_.begin(), flying_.end());
+    lose(last_sent_at_, flying_.begin(), flying_.end());
     std::erase_if(messages_, [](const auto& each) { return !has_order(each.second.bytes); });
     std::erase_if(fresh_,
                   [this](const PieceOf& piece) { return !messages_.contains(piece.message); });
@@ -189,6 +191,7 @@ void HopSender::on_ack(Instant now, const Ack& ack) {
     if (delivery.delivered > 0) {
         timeouts_ = 0;
         delivery.delivered = delivered_;
+        delivery.lost = lost_bytes_;
         delivery.in_flight = in_flight_;
         rate_->on_delivery(now, delivery);
     }
@@ -199,6 +202,7 @@ void HopSender::on_ack(Instant now, const Ack& ack) {
 void HopSender::arrived(Instant now, const Flying& flying, Delivery& delivery) {
     in_flight_ -= flying.bytes;
     delivered_ += flying.bytes;
+    long_lost_ = flying.bytes > kShortDatagram ? 0 : long_lost_;
     delivered_at_ = now;
     if (flying.delivered >= delivery.delivered_before) {
         delivery.delivered = delivered_;
@@ -234,12 +238,26 @@ Duration HopSender::loss_delay() const {
     return std::max<Duration>(smoothed_ * 9 / 8, std::chrono::milliseconds{1});
 }
 
-void HopSender::lose(AllFlying::iterator first, AllFlying::iterator end) {
+void HopSender::lose(Instant now, AllFlying::iterator first, AllFlying::iterator end) {
     for (auto at = first; at != end; ++at) {
         in_flight_ -= at->second.bytes;
+        lost_bytes_ += at->second.bytes;
         lost_.push_back(at->second.piece);
+        if (at->second.bytes > kShortDatagram && ++long_lost_ == 1) {
+            long_lost_at_ = now;
+        }
     }
     flying_.erase(first, end);
+}
+
+bool HopSender::is_narrowed(Instant now, Duration least) const {
+    return long_lost_ >= kNarrowLosses && delivered_at_ > long_lost_at_ &&
+           now >= long_lost_at_ + std::max(least, 3 * smoothed_);
+}
+
+void HopSender::pause(Instant until) {
+    paced_at_ = std::max(paced_at_, until);
+    is_bursting_ = false;
 }
 
 void HopSender::find_lost(Instant now) {
@@ -252,7 +270,7 @@ void HopSender::find_lost(Instant now) {
             break;
         }
     }
-    lose(flying_.begin(), at);
+    lose(now, flying_.begin(), at);
 }
 
 std::optional<Instant> HopSender::probe_at() const {
@@ -270,7 +288,9 @@ void HopSender::on_time(Instant now) {
     if (const auto probe = probe_at(); probe && now >= *probe) {
         ++timeouts_;
         const auto oldest = flying_.begin();
-        lose(oldest, std::next(oldest, std::min<std::ptrdiff_t>(kProbes, std::ssize(flying_))));
+        lose(now,
+             oldest,
+             std::next(oldest, std::min<std::ptrdiff_t>(kProbes, std::ssize(flying_))));
         free_ = std::max(free_, kProbes);
     }
 }

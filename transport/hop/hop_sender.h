@@ -51,6 +51,12 @@ class HopSender {
     /// rate and window say, and nothing else.
     void end();
 
+    /// Nothing leaves before `until`.
+    void pause(Instant until);
+    /// True if for `least`, and three RTTs, no long datagram has arrived though short ones did:
+    /// the path has another MTU now.
+    [[nodiscard]] bool is_narrowed(Instant now, Duration least) const;
+
     [[nodiscard]] Duration round_trip() const { return smoothed_; }
     [[nodiscard]] std::uint64_t repeats() const { return repeats_; }
 
@@ -82,7 +88,7 @@ class HopSender {
     void charge(Instant now, std::size_t bytes);
     void arrived(Instant now, const Flying& flying, Delivery& delivery);
     void measure(Instant now, const Flying& newest, std::uint32_t delay_us);
-    void lose(AllFlying::iterator first, AllFlying::iterator end);
+    void lose(Instant now, AllFlying::iterator first, AllFlying::iterator end);
     void find_lost(Instant now);
     [[nodiscard]] Duration loss_delay() const;
     [[nodiscard]] std::optional<Instant> probe_at() const;
@@ -112,6 +118,9 @@ class HopSender {
     std::uint32_t timeouts_ = 0;  ///< In a row.
     std::uint32_t free_ = 0;      ///< Pieces that may leave whatever the window says.
     std::uint64_t repeats_ = 0;
+    std::uint64_t lost_bytes_ = 0;
+    std::uint32_t long_lost_ = 0;  ///< Long datagrams, since one arrived.
+    Instant long_lost_at_{};       ///< The first of them.
 };
 
 }  // namespace stage::hop

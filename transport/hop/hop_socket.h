@@ -25,20 +25,22 @@ class HopSocket {
     std::size_t receive(DriverCounters& counters,
                         const std::function<void(const Address& from, Bytes datagram)>& hear);
     /// Sends `bytes` as datagrams of `datagram_bytes`, the last of which may be shorter: at
-    /// most kBatch. What the kernel does not take is lost.
-    void send(DriverCounters& counters,
+    /// most kBatch. What the kernel does not take is lost; false if it has no room.
+    bool send(DriverCounters& counters,
               const SocketAddress& to,
               Bytes bytes,
               std::size_t datagram_bytes);
 
   private:
-    [[nodiscard]] bool send_together(const SocketAddress& to,
-                                     Bytes bytes,
-                                     std::size_t datagram_bytes);
+    /// The error, or 0.
+    [[nodiscard]] int send_together(const SocketAddress& to,
+                                    Bytes bytes,
+                                    std::size_t datagram_bytes);
 
     UniqueFd socket_;
     std::vector<std::array<std::byte, 2048>> slots_;
-    bool segments_ = true;  ///< The kernel cuts a batch (UDP_SEGMENT).
+    bool segments_ = true;        ///< The kernel cuts a batch (UDP_SEGMENT).
+    std::uint32_t overflow_ = 0;  ///< Datagrams for which the buffer had no room, so far.
 };
 
 /// Datagrams to one address that leave together, as long as they are of one size.
@@ -48,9 +50,11 @@ class DatagramBatch {
     DatagramBatch(HopSocket& socket, DriverCounters& counters, const SocketAddress& to)
         : socket_{socket}, counters_{counters}, to_{to} {}
 
-    /// Requires at most kLongDatagram bytes.
+    /// Requires 1 to kLongDatagram bytes.
     void add(Bytes datagram);
     void leave();
+    /// The kernel had no room for some.
+    [[nodiscard]] bool is_refused() const { return is_refused_; }
 
   private:
     HopSocket& socket_;
@@ -59,6 +63,7 @@ class DatagramBatch {
     std::array<std::byte, 45 * kLongDatagram> room_;  ///< Below UDP's 65,507.
     std::size_t used_ = 0;
     std::size_t size_ = 0;  ///< The size of each but the last.
+    bool is_refused_ = false;
 };
 
 }  // namespace stage::hop

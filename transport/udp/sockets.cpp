@@ -296,7 +296,8 @@ Result<UniqueFd> open_sender(const Address& own,
 Result<UniqueFd> open_peer_socket(const Address& own,
                                   std::pair<std::uint16_t, std::uint16_t> ports,
                                   const SocketOptions& options) {
-    return open_sender(own, ports, options, options.buffer_bytes / kPeersPart);
+    const std::uint32_t part = options.carries_blocks ? 1 : kPeersPart;
+    return open_sender(own, ports, options, options.buffer_bytes / part);
 }
 
 Result<std::vector<UniqueFd>> open_rail_sockets(std::span<const Rail> rails,

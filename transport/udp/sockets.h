@@ -35,6 +35,8 @@ struct SocketOptions {
     std::uint32_t buffer_bytes = 12U << 20U;
     bool force_buffer = false;  ///< Exceeds the system's maximum, as root may.
     bool broadcasts = false;    ///< The group is the broadcast address.
+    /// Blocks come to the peers' socket, which requests the whole buffer.
+    bool carries_blocks = false;
     /// The process holds ports (hold_port()) and opens its sockets one after another.
     bool is_holder = false;
 };

@@ -182,6 +182,26 @@ TEST_CASE("a peer that ends without a word is missed") {
     CHECK(pair.run([&] { return pair.has(0, LinkEvent::Kind::closed); }));
 }
 
+TEST_CASE("a peer is missed by one that turns as seldom as its pulses are due") {
+    Pair pair;
+    exchange(pair);
+    Pair other;
+    std::swap(pair.drivers[1], other.drivers[1]);
+    bool is_closed = false;
+    for (int turn = 0; turn < 20 && !is_closed; ++turn) {
+        ::poll(nullptr, 0, 250);
+        std::vector<ReceivedPacket> packets;
+        std::vector<LinkEvent> events;
+        REQUIRE(pair.drivers[0]->receive(packets, {}));
+        pair.send(0, Rank{1}, Pair::packet(wire::PacketType::pulse, 40, 1));
+        pair.drivers[0]->take_links(events);
+        is_closed = std::ranges::any_of(events, [](const LinkEvent& event) {
+            return event.kind == LinkEvent::Kind::closed;
+        });
+    }
+    CHECK(is_closed);
+}
+
 TEST_CASE("a member without a hop is named, and the group does without hops") {
     Pair pair;
     pair.places[1].clear();

@@ -118,6 +118,43 @@ TEST_CASE("a long path is filled, and chance losses do not slow it", "[hop]") {
     }
 }
 
+TEST_CASE("a queue that is short for the path does not make the start lose half of it") {
+    HopWorld world{{.bytes_per_s = 125'000'000, .queue_bytes = 300'000}, 1};
+    world.ends[0].push(packet_no(0, 60), true);
+    std::uint32_t pushed = 0;
+    world.on_turn = [&] {
+        while (world.ends[0].backlog_bytes() < (128U << 10U)) {
+            world.ends[0].push(packet_no(pushed++, kPacket), false);
+        }
+    };
+    CHECK(world.run(20s, [&] { return world.arrived[1].size() >= 6'000; }));
+    INFO(world.dropped << " of " << world.sent << " datagrams dropped");
+    CHECK(world.dropped * 4 < world.sent);
+}
+
+/// An end that sends a packet of `bytes` each 100 ms, and a short one each 20 ms, over a path
+/// that carries long datagrams for a second only.
+bool is_over_on_narrow_path(std::size_t bytes) {
+    HopWorld world{{.datagram_bytes = kLongDatagram}, 1};
+    std::uint32_t number = 0;
+    Instant next = world.now;
+    const Instant narrow_at = world.now + 1s;
+    world.on_turn = [&] {
+        world.longest = world.now < narrow_at ? kLongDatagram : kShortDatagram;
+        for (; next <= world.now; next += 20ms) {
+            ++number;
+            world.ends[0].push(packet_no(number, number % 5 == 0 ? bytes : 100), false);
+        }
+    };
+    return world.run(4s, [&] { return world.ends[0].is_over(world.now); }) &&
+           world.now > narrow_at;
+}
+
+TEST_CASE("a hop ends when its path carries long datagrams no more") {
+    CHECK(is_over_on_narrow_path(16'384));
+    CHECK_FALSE(is_over_on_narrow_path(1'000));
+}
+
 TEST_CASE("an end that hears nothing any more says so") {
     HopWorld world{{.loss_ppm = 1'000'000}, 1};
     world.ends[0].push(packet_no(0, 100), true);

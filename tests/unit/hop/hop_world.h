@@ -23,6 +23,7 @@ struct Path {
     std::uint32_t reorder_ppm = 0;  ///< By up to a quarter of the delay.
     std::uint32_t double_ppm = 0;
     Duration wake = std::chrono::microseconds{1};  ///< The ends act at multiples of it.
+    std::size_t datagram_bytes = kShortDatagram;
 };
 
 inline constexpr std::size_t kWireBytes = 66;  ///< Ethernet, IP and UDP around a datagram.
@@ -32,7 +33,10 @@ class HopWorld {
   public:
     HopWorld(Path path, std::uint64_t seed) : path_{path}, prng_{seed} {
         for (std::size_t end = 0; end < 2; ++end) {
-            ends[end].begin(now, {.to = 2 - end, .round_trip = 2 * path.one_way});
+            ends[end].begin(now,
+                            {.to = 2 - end,
+                             .datagram_bytes = path.datagram_bytes,
+                             .round_trip = 2 * path.one_way});
         }
     }
 
@@ -42,7 +46,8 @@ class HopWorld {
     std::array<std::vector<std::vector<std::byte>>, 2> arrived;
     Instant now{std::chrono::seconds{1}};
     std::uint64_t sent = 0;
-    std::uint64_t dropped = 0;  ///< By the queue.
+    std::uint64_t dropped = 0;            ///< By the queue.
+    std::size_t longest = kLongDatagram;  ///< The path carries none that is longer.
 
     /// True if `is_done` said so in time.
     [[nodiscard]] bool run(Duration most, const std::function<bool()>& is_done) {
@@ -79,6 +84,9 @@ class HopWorld {
     }
 
     void carry(std::size_t from, std::vector<std::byte> bytes) {
+        if (bytes.size() > longest) {
+            return;
+        }
         Instant& free_at = free_at_.at(from);
         const Instant begin = std::max(free_at, now);
         if (begin - now > time_of(path_.queue_bytes, path_.bytes_per_s)) {
